@@ -1,0 +1,38 @@
+/**
+ * The declaration of a packet header. It is written once and used by the switch program (P4 header), by the
+ * hosts (codec) and by the Wireshark dissector.
+ */
+export interface WireField {
+  readonly name: string;
+  /** Width in bits, in network order, without padding between fields. */
+  readonly bits: number;
+  readonly doc?: string;
+}
+
+export interface WireHeader<Name extends string = string> {
+  readonly name: string;
+  readonly fields: readonly (WireField & { readonly name: Name })[];
+  readonly doc?: string;
+}
+
+/** Declares a header from `{ field: width }`, or `{ field: [width, doc] }`; the order of the keys is the order on the wire. */
+export function wireHeader<const F extends Record<string, number | readonly [number, string]>>(
+  name: string,
+  fields: F,
+  doc?: string,
+): WireHeader<keyof F & string> {
+  const list = Object.entries(fields).map(([field, spec]) =>
+    typeof spec === "number"
+      ? { name: field as keyof F & string, bits: spec }
+      : { name: field as keyof F & string, bits: spec[0], doc: spec[1] },
+  );
+  const total = list.reduce((sum, f) => sum + f.bits, 0);
+  if (total % 8 !== 0)
+    throw new RangeError(`header ${name} is ${total} bits wide, not a whole number of bytes`);
+  return { name, fields: list, ...(doc === undefined ? {} : { doc }) };
+}
+
+/** Length of a header in bytes. */
+export function headerBytes(header: WireHeader): number {
+  return header.fields.reduce((sum, f) => sum + f.bits, 0) / 8;
+}
