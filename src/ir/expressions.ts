@@ -1,0 +1,190 @@
+import type { SourceLocation } from "./source.ts";
+import type { DataType } from "./types.ts";
+
+/**
+ * Expressions are frozen plain objects. Each knows its type; `at` is the place in the user's program that made it.
+ * Operators follow P4_16 section 8: no implicit casts, both sides of an arithmetic operator have one type.
+ */
+export type Expression =
+  | Constant
+  | FieldReference
+  | MetadataReference
+  | ParameterReference
+  | IntrinsicReference
+  | MemoryReference
+  | Validity
+  | Unary
+  | Binary
+  | Slice
+  | Concat
+  | Cast
+  | Mux;
+
+interface Node {
+  readonly type: DataType;
+  readonly at?: SourceLocation;
+}
+
+/** A literal; of type bool, value is 0n or 1n. A value outside its type is kept and reported by the checks. */
+export interface Constant extends Node {
+  readonly kind: "constant";
+  readonly value: bigint;
+}
+
+/** `hdr.header.field` */
+export interface FieldReference extends Node {
+  readonly kind: "field";
+  readonly header: string;
+  readonly field: string;
+}
+
+/** `meta.name` */
+export interface MetadataReference extends Node {
+  readonly kind: "metadata";
+  readonly name: string;
+}
+
+/** A parameter of the action in which it stands. */
+export interface ParameterReference extends Node {
+  readonly kind: "parameter";
+  readonly name: string;
+}
+
+/** What the architecture gives or takes; each backend has its own name for it. */
+export interface IntrinsicReference extends Node {
+  readonly kind: "intrinsic";
+  readonly name: IntrinsicName;
+}
+
+export type IntrinsicName = keyof typeof intrinsics;
+
+interface IntrinsicSpec {
+  readonly type: DataType;
+  readonly read: readonly ("parser" | "ingress" | "egress")[];
+  readonly write: readonly ("ingress" | "egress")[];
+  readonly doc: string;
+}
+
+const b = (width: number): DataType => Object.freeze({ kind: "bit", width });
+const flag: DataType = Object.freeze({ kind: "bool" });
+
+/** Architecture values that both targets have, with where they may be read and written. */
+export const intrinsics = {
+  ingress_port: {
+    type: b(9),
+    read: ["parser", "ingress", "egress"],
+    write: [],
+    doc: "port the packet came in on",
+  },
+  egress_port: {
+    type: b(9),
+    read: ["ingress", "egress"],
+    write: ["ingress"],
+    doc: "ingress: port to send to; egress: port the packet leaves by",
+  },
+  multicast_group: { type: b(16), read: ["ingress"], write: ["ingress"], doc: "0: none" },
+  replication_id: {
+    type: b(16),
+    read: ["egress"],
+    write: [],
+    doc: "instance of the replica of a multicast group",
+  },
+  priority: { type: b(3), read: ["ingress", "egress"], write: ["ingress"], doc: "queue; 0 is the weakest" },
+  packet_length: {
+    type: b(32),
+    read: ["ingress", "egress"],
+    write: [],
+    doc: "bytes of the frame as it entered",
+  },
+  is_clone: { type: flag, read: ["egress"], write: [], doc: "the packet is a clone made in ingress" },
+  parser_failed: { type: flag, read: ["ingress"], write: [], doc: "the parser ended with an error" },
+  checksum_failed: { type: flag, read: ["ingress"], write: [], doc: "a verified checksum was wrong" },
+  enqueue_depth: {
+    type: b(19),
+    read: ["egress"],
+    write: [],
+    doc: "length of the queue when the packet joined it",
+  },
+  dequeue_depth: {
+    type: b(19),
+    read: ["egress"],
+    write: [],
+    doc: "length of the queue when the packet left it",
+  },
+} as const satisfies Record<string, IntrinsicSpec>;
+
+/** Inside a register update: the cell before (`old`) and after (`next`) the update. */
+export interface MemoryReference extends Node {
+  readonly kind: "memory";
+  readonly which: "old" | "next";
+}
+
+export interface Validity extends Node {
+  readonly kind: "valid";
+  readonly header: string;
+}
+
+export type UnaryOperator = "-" | "~" | "!";
+
+export interface Unary extends Node {
+  readonly kind: "unary";
+  readonly operator: UnaryOperator;
+  readonly operand: Expression;
+}
+
+export type ArithmeticOperator = "+" | "-" | "*" | "|+|" | "|-|" | "&" | "|" | "^";
+export type ShiftOperator = "<<" | ">>";
+export type ComparisonOperator = "==" | "!=" | "<" | "<=" | ">" | ">=";
+export type LogicalOperator = "&&" | "||";
+export type BinaryOperator = ArithmeticOperator | ShiftOperator | ComparisonOperator | LogicalOperator;
+
+export interface Binary extends Node {
+  readonly kind: "binary";
+  readonly operator: BinaryOperator;
+  readonly left: Expression;
+  readonly right: Expression;
+}
+
+/** Bits high..low, both included, of a bit value. */
+export interface Slice extends Node {
+  readonly kind: "slice";
+  readonly operand: Expression;
+  readonly high: number;
+  readonly low: number;
+}
+
+/** `left ++ right`: left becomes the high bits. */
+export interface Concat extends Node {
+  readonly kind: "concat";
+  readonly left: Expression;
+  readonly right: Expression;
+}
+
+export interface Cast extends Node {
+  readonly kind: "cast";
+  readonly operand: Expression;
+}
+
+export interface Mux extends Node {
+  readonly kind: "mux";
+  readonly condition: Expression;
+  readonly whenTrue: Expression;
+  readonly whenFalse: Expression;
+}
+
+/** Direct sub-expressions, in order of evaluation. */
+export function operandsOf(e: Expression): readonly Expression[] {
+  switch (e.kind) {
+    case "unary":
+    case "slice":
+    case "cast":
+      return [e.operand];
+    case "binary":
+    case "concat":
+      return [e.left, e.right];
+    case "mux":
+      return [e.condition, e.whenTrue, e.whenFalse];
+    default:
+      return [];
+  }
+}

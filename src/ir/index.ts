@@ -1,0 +1,5 @@
+export * from "./expressions.ts";
+export * from "./program.ts";
+export * from "./source.ts";
+export * from "./statements.ts";
+export * from "./types.ts";

@@ -1,0 +1,183 @@
+import type { Expression, FieldReference } from "./expressions.ts";
+import type { SourceLocation } from "./source.ts";
+import type { Block, StraightStatement } from "./statements.ts";
+import type { DataType } from "./types.ts";
+
+/**
+ * A switch program as frozen plain data, in order of declaration, the same for every target.
+ * Objects of controls (tables, actions, registers, counters) are named `control.object` throughout; this is also
+ * their control-plane name, whatever the nesting.
+ */
+export interface Program {
+  readonly name: string;
+  readonly doc?: string;
+  /** Front-panel ports 0..ports-1. */
+  readonly ports: number;
+  /** Port of the controller (packet-in and packet-out), when the program uses one. */
+  readonly cpuPort?: number;
+  /** Strict-priority queues per port that the program needs (intrinsic `priority`). */
+  readonly priorityQueues: number;
+  readonly headerTypes: readonly HeaderType[];
+  readonly headers: readonly HeaderInstance[];
+  readonly metadata: readonly MetadataField[];
+  /** Headers in front of packets from and to the controller; the first member of each is its header instance. */
+  readonly packetIn?: string;
+  readonly packetOut?: string;
+  readonly parser: readonly ParserState[];
+  readonly checksums: readonly Checksum[];
+  readonly controls: readonly Control[];
+  readonly ingress: Block;
+  readonly egress: Block;
+  /** Header instances in the order in which the deparser emits them, if valid. */
+  readonly deparser: readonly string[];
+}
+
+export interface HeaderType {
+  readonly name: string;
+  readonly fields: readonly HeaderField[];
+  readonly doc?: string;
+  readonly at?: SourceLocation;
+}
+
+export interface HeaderField {
+  readonly name: string;
+  readonly type: DataType;
+  readonly doc?: string;
+}
+
+export interface HeaderInstance {
+  readonly name: string;
+  readonly headerType: string;
+  readonly at?: SourceLocation;
+}
+
+export interface MetadataField {
+  readonly name: string;
+  readonly type: DataType;
+  readonly doc?: string;
+  readonly at?: SourceLocation;
+}
+
+/** The first state is `start`. `accept` and `reject` are built in. */
+export interface ParserState {
+  readonly name: string;
+  readonly extracts: readonly string[];
+  readonly transition: Transition;
+  readonly at?: SourceLocation;
+}
+
+export type Transition =
+  | { readonly kind: "goto"; readonly next: string }
+  | {
+      readonly kind: "select";
+      readonly keys: readonly Expression[];
+      readonly cases: readonly SelectCase[];
+      /** Where a packet goes that no case takes; without it P4 rejects. */
+      readonly otherwise: string;
+    };
+
+export interface SelectCase {
+  readonly values: readonly KeySet[];
+  readonly next: string;
+  readonly at?: SourceLocation;
+}
+
+/** One position of a select case or of a constant table entry. */
+export type KeySet =
+  | { readonly kind: "value"; readonly value: bigint }
+  | { readonly kind: "mask"; readonly value: bigint; readonly mask: bigint }
+  | { readonly kind: "prefix"; readonly value: bigint; readonly length: number }
+  | { readonly kind: "range"; readonly low: bigint; readonly high: bigint }
+  | { readonly kind: "any" };
+
+/** Internet checksum (RFC 1071) over `fields`, verified after the parser and written before the deparser while `header` is valid. */
+export interface Checksum {
+  readonly header: string;
+  readonly target: FieldReference;
+  readonly fields: readonly Expression[];
+  readonly verify: boolean;
+  readonly update: boolean;
+  readonly at?: SourceLocation;
+}
+
+/** One concern of the switch: becomes one P4 control in a file of its own. */
+export interface Control {
+  readonly name: string;
+  readonly doc?: string;
+  readonly gress: "ingress" | "egress";
+  readonly actions: readonly Action[];
+  readonly tables: readonly Table[];
+  readonly registers: readonly Register[];
+  readonly counters: readonly Counter[];
+  readonly apply: Block;
+  readonly at?: SourceLocation;
+}
+
+export interface Action {
+  /** `control.action`; the built-in action without effect is `NoAction`. */
+  readonly name: string;
+  readonly parameters: readonly ActionParameter[];
+  readonly body: readonly StraightStatement[];
+  readonly doc?: string;
+  readonly at?: SourceLocation;
+}
+
+export interface ActionParameter {
+  readonly name: string;
+  readonly type: DataType;
+  readonly doc?: string;
+}
+
+export type MatchKind = "exact" | "lpm" | "ternary" | "range" | "optional";
+
+export interface Table {
+  readonly name: string;
+  readonly doc?: string;
+  readonly key: readonly TableKey[];
+  readonly actions: readonly string[];
+  readonly size: number;
+  readonly defaultAction: ActionCall & { readonly constant: boolean };
+  /** In winning order; the control plane cannot change them. */
+  readonly constEntries: readonly ConstEntry[];
+  /** Counts packets and bytes per entry. */
+  readonly directCounter?: string;
+  readonly at?: SourceLocation;
+}
+
+export interface TableKey {
+  /** Control-plane name of the match field. */
+  readonly name: string;
+  readonly expression: Expression;
+  readonly match: MatchKind;
+}
+
+export interface ActionCall {
+  readonly action: string;
+  readonly arguments: readonly bigint[];
+}
+
+export interface ConstEntry extends ActionCall {
+  readonly keys: readonly KeySet[];
+  readonly at?: SourceLocation;
+}
+
+export interface Register {
+  readonly name: string;
+  readonly type: DataType;
+  readonly size: number;
+  readonly doc?: string;
+  readonly at?: SourceLocation;
+}
+
+export interface Counter {
+  readonly name: string;
+  readonly size: number;
+  readonly unit: "packets" | "bytes" | "both";
+  /** What each cell counts, when cells have names. */
+  readonly cells?: readonly string[];
+  readonly doc?: string;
+  readonly at?: SourceLocation;
+}
+
+/** The built-in action without effect. */
+export const NO_ACTION = "NoAction";

@@ -1,0 +1,103 @@
+import type {
+  Expression,
+  FieldReference,
+  IntrinsicReference,
+  MetadataReference,
+  Slice,
+} from "./expressions.ts";
+import type { SourceLocation } from "./source.ts";
+
+/** What an assignment may write: a field, a metadata field, an intrinsic, or a constant slice of a field. */
+export type Target =
+  | FieldReference
+  | MetadataReference
+  | IntrinsicReference
+  | (Slice & { readonly operand: FieldReference | MetadataReference });
+
+/**
+ * Statements of controls and actions. Actions hold the straight-line ones only; `if`, `apply` and `invoke` stand in
+ * controls, so that one program serves both targets.
+ */
+export type Statement = StraightStatement | If | ApplyTable | ApplyControl | CallAction | Exit;
+
+export type StraightStatement = Assign | SetValidity | RegisterUpdate | Count | Drop | Clone;
+
+export type Block = readonly Statement[];
+
+interface Node {
+  readonly at?: SourceLocation;
+}
+
+export interface Assign extends Node {
+  readonly kind: "assign";
+  readonly target: Target;
+  readonly value: Expression;
+}
+
+export interface SetValidity extends Node {
+  readonly kind: "setValidity";
+  readonly header: string;
+  readonly valid: boolean;
+}
+
+/**
+ * One atomic read-modify-write of one register cell. `next` is computed from the packet and `memory old`; `output`
+ * from the packet, `memory old` and `memory next`; then `into = output`. TNA makes a RegisterAction of it, v1model a read
+ * and a write within one action (BMv2 locks the register for the action).
+ */
+export interface RegisterUpdate extends Node {
+  readonly kind: "registerUpdate";
+  /** Name within the program: `control.register`. */
+  readonly register: string;
+  readonly index: Expression;
+  readonly next: Expression;
+  readonly output?: Expression;
+  readonly into?: Target;
+}
+
+/** Counts the packet in a cell of an indirect counter. */
+export interface Count extends Node {
+  readonly kind: "count";
+  readonly counter: string;
+  readonly index: Expression;
+}
+
+/** Marks the packet for dropping. In ingress a later write of egress_port undoes it. */
+export interface Drop extends Node {
+  readonly kind: "drop";
+}
+
+/** Copies the packet as it entered ingress to the clone session's port, after ingress ends. The last call wins. */
+export interface Clone extends Node {
+  readonly kind: "clone";
+  readonly session: Expression;
+}
+
+export interface If extends Node {
+  readonly kind: "if";
+  readonly condition: Expression;
+  readonly then: Block;
+  readonly otherwise: Block;
+}
+
+export interface ApplyTable extends Node {
+  readonly kind: "applyTable";
+  readonly table: string;
+  readonly hit: Block;
+  readonly miss: Block;
+}
+
+export interface ApplyControl extends Node {
+  readonly kind: "applyControl";
+  readonly control: string;
+}
+
+export interface CallAction extends Node {
+  readonly kind: "callAction";
+  readonly action: string;
+  readonly arguments: readonly Expression[];
+}
+
+export interface Exit extends Node {
+  readonly kind: "exit";
+}
