@@ -22,10 +22,7 @@ const MAX_DEPTH = 64;
  *
  * @throws MessageError with the path of the field when a value does not fit its field.
  */
-export function encode<T extends object>(
-  type: MessageType<T>,
-  message: Init<T> | Record<string, never>,
-): Uint8Array {
+export function encode<T extends object>(type: MessageType<T>, message: Init<NoInfer<T>>): Uint8Array {
   const writer = new protobuf.BinaryWriter();
   // Read field by field through the description of T, which the type checker cannot follow.
   writeMessage(type, message as Properties, writer);

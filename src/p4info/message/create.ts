@@ -36,12 +36,9 @@ export function defaultOf(field: Field): unknown {
  *
  * @throws MessageError when something that should be a message or a list is not.
  */
-export function create<T extends object>(
-  type: MessageType<T>,
-  init: Init<T> | Record<string, never> = {},
-): T {
+export function create<T extends object>(type: MessageType<T>, init?: Init<NoInfer<T>>): T {
   // Built field by field from the description of T, which the type checker cannot follow.
-  return createFrom(type, init as Properties) as T;
+  return createFrom(type, (init ?? {}) as Properties) as T;
 }
 
 function createFrom(type: MessageType<object>, init: Properties): Properties {

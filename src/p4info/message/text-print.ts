@@ -9,10 +9,7 @@ import { MessageError } from "./error.ts";
  *
  * @throws MessageError when a value does not fit its field.
  */
-export function printText<T extends object>(
-  type: MessageType<T>,
-  message: Init<T> | Record<string, never>,
-): string {
+export function printText<T extends object>(type: MessageType<T>, message: Init<NoInfer<T>>): string {
   const lines: string[] = [];
   // Read field by field through the description of T, which the type checker cannot follow.
   printMessage(type, message as Properties, "", lines);
