@@ -1,4 +1,4 @@
-import { type WireHeader, wireHeader } from "./header.ts";
+import { type HeaderValues, type WireHeader, wireHeader } from "./header.ts";
 
 /** UDP destination port of hot-parameter aggregation. */
 export const AGGREGATION_PORT = 0x4750;
@@ -56,6 +56,9 @@ export const aggregation = wireHeader(
   },
   "One row of one job in one round.",
 );
+
+/** Fields of a decoded aggregation header. */
+export type AggregationHeader = HeaderValues<typeof aggregation>;
 
 export const ModeId = { int32: 1, block: 2, fp32: 3, fp16: 4, bf16: 5 } as const;
 

@@ -15,6 +15,9 @@ export interface WireHeader<Name extends string = string> {
   readonly doc?: string;
 }
 
+/** The fields of a decoded header: unsigned integers, at most 48 bits wide. */
+export type HeaderValues<H> = H extends WireHeader<infer Name> ? { readonly [field in Name]: number } : never;
+
 /** Declares a header from `{ field: width }`, or `{ field: [width, doc] }`; the order of the keys is the order on the wire. */
 export function wireHeader<const F extends Record<string, number | readonly [number, string]>>(
   name: string,
