@@ -1,9 +1,14 @@
 #!/usr/bin/env node
 // From a clone the TypeScript sources run as they are; an installed package has only dist/.
 import { existsSync } from "node:fs";
-import { register } from "tsx/esm/api";
+import { register as registerHooks } from "node:module";
+import { register as registerTypeScript } from "tsx/esm/api";
 
-const source = new URL("../src/cli/main.ts", import.meta.url);
+const fromClone = existsSync(new URL("../src/cli/main.ts", import.meta.url));
+const root = new URL(fromClone ? "../src/" : "../dist/", import.meta.url).href;
+const extension = fromClone ? "ts" : "js";
+
 process.setSourceMapsEnabled(true);
-register();
-await import(existsSync(source) ? source.href : new URL("../dist/cli/main.js", import.meta.url).href);
+registerTypeScript();
+registerHooks("./resolve.js", import.meta.url, { data: { root, extension } });
+await import(`${root}cli/main.${extension}`);

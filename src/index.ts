@@ -1,1 +1,1 @@
-export {};
+export * from "./dsl/index.ts";

@@ -1,5 +1,5 @@
 import type { SourceLocation } from "./source.ts";
-import type { DataType } from "./types.ts";
+import { bit, bool, type DataType } from "./types.ts";
 
 /**
  * Expressions are frozen plain objects. Each knows its type; `at` is the place in the user's program that made it.
@@ -65,48 +65,45 @@ interface IntrinsicSpec {
   readonly doc: string;
 }
 
-const b = (width: number): DataType => Object.freeze({ kind: "bit", width });
-const flag: DataType = Object.freeze({ kind: "bool" });
-
 /** Architecture values that both targets have, with where they may be read and written. */
 export const intrinsics = {
   ingress_port: {
-    type: b(9),
+    type: bit(9),
     read: ["parser", "ingress", "egress"],
     write: [],
     doc: "port the packet came in on",
   },
   egress_port: {
-    type: b(9),
+    type: bit(9),
     read: ["ingress", "egress"],
     write: ["ingress"],
     doc: "ingress: port to send to; egress: port the packet leaves by",
   },
-  multicast_group: { type: b(16), read: ["ingress"], write: ["ingress"], doc: "0: none" },
+  multicast_group: { type: bit(16), read: ["ingress"], write: ["ingress"], doc: "0: none" },
   replication_id: {
-    type: b(16),
+    type: bit(16),
     read: ["egress"],
     write: [],
     doc: "instance of the replica of a multicast group",
   },
-  priority: { type: b(3), read: ["ingress", "egress"], write: ["ingress"], doc: "queue; 0 is the weakest" },
+  priority: { type: bit(3), read: ["ingress", "egress"], write: ["ingress"], doc: "queue; 0 is the weakest" },
   packet_length: {
-    type: b(32),
+    type: bit(32),
     read: ["ingress", "egress"],
     write: [],
     doc: "bytes of the frame as it entered",
   },
-  is_clone: { type: flag, read: ["egress"], write: [], doc: "the packet is a clone made in ingress" },
-  parser_failed: { type: flag, read: ["ingress"], write: [], doc: "the parser ended with an error" },
-  checksum_failed: { type: flag, read: ["ingress"], write: [], doc: "a verified checksum was wrong" },
+  is_clone: { type: bool, read: ["egress"], write: [], doc: "the packet is a clone made in ingress" },
+  parser_failed: { type: bool, read: ["ingress"], write: [], doc: "the parser ended with an error" },
+  checksum_failed: { type: bool, read: ["ingress"], write: [], doc: "a verified checksum was wrong" },
   enqueue_depth: {
-    type: b(19),
+    type: bit(19),
     read: ["egress"],
     write: [],
     doc: "length of the queue when the packet joined it",
   },
   dequeue_depth: {
-    type: b(19),
+    type: bit(19),
     read: ["egress"],
     write: [],
     doc: "length of the queue when the packet left it",

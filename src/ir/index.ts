@@ -1,3 +1,4 @@
+export * from "./diagnostics.ts";
 export * from "./expressions.ts";
 export * from "./program.ts";
 export * from "./source.ts";

@@ -76,8 +76,8 @@ export interface Clone extends Node {
 export interface If extends Node {
   readonly kind: "if";
   readonly condition: Expression;
-  readonly then: Block;
-  readonly otherwise: Block;
+  readonly whenTrue: Block;
+  readonly whenFalse: Block;
 }
 
 export interface ApplyTable extends Node {

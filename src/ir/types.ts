@@ -1,14 +1,14 @@
 /** Data types of P4_16 that both targets have (P4_16 1.2.4, section 7.1). */
 export type DataType = BitType | IntType | BoolType;
 
-export interface BitType {
+export interface BitType<W extends number = number> {
   readonly kind: "bit";
-  readonly width: number;
+  readonly width: W;
 }
 
-export interface IntType {
+export interface IntType<W extends number = number> {
   readonly kind: "int";
-  readonly width: number;
+  readonly width: W;
 }
 
 export interface BoolType {
@@ -17,11 +17,11 @@ export interface BoolType {
 
 export const bool: BoolType = Object.freeze({ kind: "bool" });
 
-export function bit(width: number): BitType {
+export function bit<const W extends number>(width: W): BitType<W> {
   return Object.freeze({ kind: "bit", width });
 }
 
-export function int(width: number): IntType {
+export function int<const W extends number>(width: W): IntType<W> {
   return Object.freeze({ kind: "int", width });
 }
 

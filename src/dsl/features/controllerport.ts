@@ -1,0 +1,54 @@
+import { packetIn, packetOut } from "../../wire/controllerport.ts";
+import { callSite } from "../callsite.ts";
+import type { ProgramBuilder } from "../program.ts";
+import { intrinsic } from "../program.ts";
+import { ProgramError } from "../programerror.ts";
+import { internet } from "./internet.ts";
+
+/**
+ * Packet-in and packet-out through the controller's port: take it with `p.once(controllerPort)`. A packet-out leaves by
+ * the port it names, or runs through the program when `submit` is set.
+ */
+export function controllerPort(p: ProgramBuilder) {
+  const port = p.cpuPort;
+  if (port === undefined) {
+    throw new ProgramError({ code: "GP1701", message: "the program has no cpuPort", at: callSite() });
+  }
+  const net = p.once(internet);
+  const toController = p.packetIn(packetIn);
+  const fromController = p.packetOut(packetOut);
+  const parsePacketOut = p.parser.state("parse_packet_out");
+  net.start.select(intrinsic.ingress_port).on(port, parsePacketOut);
+  parsePacketOut.extract(fromController).otherwise(net.parseEthernet);
+
+  const receive = p.control(
+    "packet_out",
+    "ingress",
+    "Packets from the controller: sent as they are, or submitted to the program.",
+  );
+  receive.apply((s) => {
+    s.if(p.valid(fromController), (then) => {
+      then.if(fromController.submit.eq(0), (direct) => {
+        direct.set(intrinsic.egress_port, fromController.egress_port);
+        direct.setInvalid(fromController);
+        direct.exit();
+      });
+    });
+  });
+  p.ingress("receive", (s) => s.invoke(receive));
+
+  const deliver = p.control(
+    "packet_in",
+    "egress",
+    "Packets to the controller carry the port they came in on.",
+  );
+  deliver.apply((s) => {
+    s.if(intrinsic.egress_port.eq(port), (then) => {
+      then.setValid(toController);
+      then.set(toController.ingress_port, intrinsic.ingress_port);
+      then.set(toController.padding, 0);
+    });
+  });
+  p.egress("deliver", (s) => s.invoke(deliver));
+  return { port, fromController };
+}

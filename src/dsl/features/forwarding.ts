@@ -1,0 +1,114 @@
+import { bit } from "../../ir/index.ts";
+import { callSite } from "../callsite.ts";
+import type { Feature, ProgramBuilder } from "../program.ts";
+import { intrinsic } from "../program.ts";
+import { lpm, type Steps } from "../steps.ts";
+import { internet } from "./internet.ts";
+
+/** What IPv4 forwarding did with a packet; cells of counter `forwarding.events`, and the drop reasons among them. */
+export const FORWARDING_EVENTS = [
+  "forwarded",
+  "local",
+  "drop_truncated",
+  "drop_not_ipv4",
+  "drop_checksum",
+  "drop_ttl",
+  "drop_no_route",
+] as const;
+
+export interface ForwardingOptions {
+  /** Routes; default 1024. */
+  readonly routes?: number;
+}
+
+export function isForwarding(feature: Feature): feature is Feature {
+  return feature.name === "ipv4Forwarding";
+}
+
+/**
+ * Plain IPv4 forwarding by longest prefix: next hop's MAC and port, time to live, header checksum. Packets with options are
+ * dropped and counted (their checksum can't be renewed). Addresses of the switch itself have the action `to_local`.
+ */
+export function ipv4Forwarding(options: ForwardingOptions = {}): Feature {
+  const routes = options.routes ?? 1024;
+  return { name: "ipv4Forwarding", at: callSite(), build: (p) => void buildForwarding(p, routes) };
+}
+
+function buildForwarding(p: ProgramBuilder, routes: number): void {
+  const { ethernet, ipv4 } = p.once(internet);
+  const { event, local } = p.once(forwardingState);
+  const code = (name: (typeof FORWARDING_EVENTS)[number]) => FORWARDING_EVENTS.indexOf(name);
+
+  const c = p.control("forwarding", "ingress", "IPv4 forwarding by longest prefix match.");
+  const events = c.counter("events", FORWARDING_EVENTS, "what became of the packet");
+  const toPort = c.action(
+    "to_port",
+    { port: bit(9), dst_mac: bit(48) },
+    (a, { port, dst_mac }) => {
+      a.set(intrinsic.egress_port, port);
+      a.set(ethernet.src_addr, ethernet.dst_addr);
+      a.set(ethernet.dst_addr, dst_mac);
+      a.set(ipv4.ttl, ipv4.ttl.sub(1));
+      a.set(event, code("forwarded"));
+    },
+    "to the next hop",
+  );
+  const toLocal = c.action(
+    "to_local",
+    {},
+    (a) => {
+      a.set(local, 1);
+      a.set(event, code("local"));
+    },
+    "for an address of the switch",
+  );
+  const noRoute = c.action("no_route", {}, (a) => {
+    a.drop();
+    a.set(event, code("drop_no_route"));
+  });
+  const route = c.table("route", {
+    doc: "where IPv4 packets go",
+    key: { dst_addr: lpm(ipv4.dst_addr) },
+    actions: [toPort, toLocal, noRoute],
+    size: routes,
+    defaultAction: noRoute.with({}),
+    counter: "route_counter",
+  });
+  const refuse = (s: Steps, reason: (typeof FORWARDING_EVENTS)[number]): void => {
+    s.drop();
+    s.set(event, code(reason));
+  };
+  c.apply((s) => {
+    s.if(
+      intrinsic.parser_failed,
+      (then) => refuse(then, "drop_truncated"),
+      (sound) =>
+        sound.if(
+          p.valid(ipv4).not().or(ipv4.version.ne(4)).or(ipv4.ihl.ne(5)),
+          (then) => refuse(then, "drop_not_ipv4"),
+          (ip) =>
+            ip.if(
+              intrinsic.checksum_failed,
+              (then) => refuse(then, "drop_checksum"),
+              (whole) => {
+                whole.apply(route);
+                // After the subtraction: 0 was 1, and 255 was 0.
+                whole.if(event.eq(code("forwarded")).and(ipv4.ttl.eq(0).or(ipv4.ttl.eq(255))), (then) =>
+                  refuse(then, "drop_ttl"),
+                );
+              },
+            ),
+        ),
+    );
+    s.count(events, event.cast(bit(32)));
+  });
+  p.ingress("route", (s) => s.invoke(c));
+}
+
+/** Shared with features that take packets for the switch itself: `p.once(forwardingState)`. */
+export function forwardingState(p: ProgramBuilder) {
+  return {
+    event: p.metadata("forwarding_event", bit(8), "what forwarding did"),
+    local: p.metadata("local", bit(1), "the packet is for an address of the switch"),
+  };
+}

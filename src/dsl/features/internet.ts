@@ -1,0 +1,23 @@
+import { ETHERTYPE_IPV4, ethernet, ipv4, PROTOCOL_UDP, udp } from "../../wire/internet.ts";
+import type { ProgramBuilder } from "../program.ts";
+
+/** The protocol stack that the built-in features share: take it with `p.once(internet)`. */
+export function internet(p: ProgramBuilder) {
+  const eth = p.header(ethernet);
+  const ip = p.header(ipv4);
+  const datagram = p.header(udp);
+  const start = p.parser.state("start");
+  const parseEthernet = p.parser.state("parse_ethernet");
+  const parseIpv4 = p.parser.state("parse_ipv4");
+  const parseUdp = p.parser.state("parse_udp");
+  start.otherwise(parseEthernet);
+  parseEthernet.extract(eth).select(eth.ether_type).on(ETHERTYPE_IPV4, parseIpv4);
+  // Options and later fragments have no UDP header at a fixed place; such packets are forwarded or dropped by IPv4 alone.
+  parseIpv4
+    .extract(ip)
+    .select(ip.version, ip.ihl, ip.frag_offset, ip.protocol)
+    .on([4, 5, 0, PROTOCOL_UDP], parseUdp);
+  parseUdp.extract(datagram).select(datagram.dst_port);
+  p.checksum(ip, "hdr_checksum");
+  return { ethernet: eth, ipv4: ip, udp: datagram, start, parseEthernet, parseIpv4, parseUdp };
+}

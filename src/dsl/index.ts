@@ -1,0 +1,12 @@
+export { bit, bool, int } from "../ir/index.ts";
+export { wireHeader } from "../wire/header.ts";
+export * from "./features/aggregation.ts";
+export * from "./features/controllerport.ts";
+export { lookupTable } from "./features/floatlookup.ts";
+export * from "./features/forwarding.ts";
+export * from "./features/internet.ts";
+export { accept, reject } from "./parser.ts";
+export * from "./program.ts";
+export { describe, type ProgramError } from "./programerror.ts";
+export * from "./steps.ts";
+export { type Bool, type Literal, mux, type Num, type Operand, type Variable, value } from "./value.ts";

@@ -1,0 +1,265 @@
+import { check } from "../ir/check/check.ts";
+import { severityOf } from "../ir/diagnostics.ts";
+import type * as ir from "../ir/index.ts";
+import {
+  type BitType,
+  bit,
+  type IntrinsicName,
+  intrinsics,
+  NO_ACTION,
+  type SourceLocation,
+} from "../ir/index.ts";
+import type { WireHeader } from "../wire/header.ts";
+import { callSite, placedAt } from "./callsite.ts";
+import { ControlBuilder } from "./control.ts";
+import { ParserBuilder } from "./parser.ts";
+import { ProgramError } from "./programerror.ts";
+import { type Header, Steps } from "./steps.ts";
+import { at, Bool, type Numeric, Variable } from "./value.ts";
+
+/**
+ * A part of a switch. Built-in features and users' own are the same thing: an object whose `build` declares headers,
+ * parser states, controls and steps with the methods of `ProgramBuilder`.
+ */
+export interface Feature {
+  readonly name: string;
+  /** Where the user asked for it. */
+  readonly at?: SourceLocation | undefined;
+  build(p: ProgramBuilder): void;
+}
+
+/** Order in which the features' steps run, whatever the order of the features. */
+export const phases = ["receive", "classify", "route", "aggregate", "deliver"] as const;
+export type Phase = (typeof phases)[number];
+
+export interface ProgramOptions {
+  readonly doc?: string;
+  /** Front-panel ports, numbered from 0. At most 510. */
+  readonly ports: number;
+  /** Port number of the controller for packet-in and packet-out. */
+  readonly cpuPort?: number;
+  readonly priorityQueues?: number;
+  readonly features: readonly Feature[];
+}
+
+/**
+ * A checked program. `ir` is what backends take; `features` keep their options for the control plane. `warnings` also
+ * holds the errors that only one target has.
+ */
+export interface SwitchProgram {
+  readonly name: string;
+  readonly ir: ir.Program;
+  readonly features: readonly Feature[];
+  readonly warnings: readonly ir.Diagnostic[];
+}
+
+/**
+ * Builds and checks a program.
+ * @throws ProgramError with every error found, each with its place in the user's file.
+ */
+export function program(name: string, options: ProgramOptions): SwitchProgram {
+  const p = new ProgramBuilder(name, options);
+  for (const feature of options.features) p.build(feature);
+  const finished = p.finish();
+  const found = check(finished);
+  const errors = found.filter((d) => severityOf(d) === "error" && d.target === undefined);
+  const [first, ...rest] = errors;
+  if (first !== undefined) throw new ProgramError(first, ...rest);
+  return Object.freeze({ name, ir: finished, features: options.features, warnings: found });
+}
+
+export class ProgramBuilder {
+  readonly name: string;
+  readonly ports: number;
+  readonly cpuPort: number | undefined;
+  readonly parser = new ParserBuilder((header) => this.headerName(header));
+  readonly #options: ProgramOptions;
+  readonly #headerTypes: ir.HeaderType[] = [];
+  readonly #headers = new Map<string, { readonly instance: ir.HeaderInstance; readonly handle: object }>();
+  readonly #names = new WeakMap<object, string>();
+  readonly #metadata: ir.MetadataField[] = [];
+  readonly #checksums: ir.Checksum[] = [];
+  readonly #controls: ControlBuilder[] = [];
+  readonly #steps = { ingress: this.#phases(), egress: this.#phases() };
+  readonly #deparser: string[] = [];
+  readonly #built = new Map<unknown, unknown>();
+  #packetIn: string | undefined;
+  #packetOut: string | undefined;
+
+  constructor(name: string, options: ProgramOptions) {
+    this.name = name;
+    this.ports = options.ports;
+    this.cpuPort = options.cpuPort;
+    this.#options = options;
+  }
+
+  /** Lets a feature declare its part. */
+  build(feature: Feature): void {
+    placedAt(
+      feature.at,
+      function buildFeatureHere(this: ProgramBuilder) {
+        feature.build(this);
+      }.bind(this),
+    );
+  }
+
+  /** The options of a feature that this program has, or undefined. */
+  find<F extends Feature>(isIt: (feature: Feature) => feature is F): F | undefined {
+    return this.#options.features.find(isIt);
+  }
+
+  /** Makes a part once, for several features that share it (a protocol stack, say). */
+  once<T>(make: (p: ProgramBuilder) => T): T {
+    if (!this.#built.has(make)) this.#built.set(make, make(this));
+    return this.#built.get(make) as T;
+  }
+
+  /** A header and its type, from its declaration. Emitted by the deparser in order of declaration. */
+  header<F extends string>(declaration: WireHeader<F>): Header<F> {
+    return this.#instance(declaration, true);
+  }
+
+  /** The header in front of packets to the controller (`packet_in`). */
+  packetIn<F extends string>(declaration: WireHeader<F>): Header<F> {
+    this.#packetIn = declaration.name;
+    return this.#instance(declaration, false);
+  }
+
+  /** The header in front of packets from the controller (`packet_out`). */
+  packetOut<F extends string>(declaration: WireHeader<F>): Header<F> {
+    this.#packetOut = declaration.name;
+    return this.#instance(declaration, false);
+  }
+
+  #instance<F extends string>(declaration: WireHeader<F>, emitted: boolean): Header<F> {
+    const known = this.#headers.get(declaration.name);
+    const fields = declaration.fields.map((f) =>
+      Object.freeze({ name: f.name, type: bit(f.bits), ...(f.doc === undefined ? {} : { doc: f.doc }) }),
+    );
+    if (known !== undefined) {
+      const type = this.#headerTypes.find((t) => t.name === declaration.name);
+      if (JSON.stringify(type?.fields) === JSON.stringify(fields)) return known.handle as Header<F>;
+    }
+    this.#headerTypes.push(
+      at({
+        name: declaration.name,
+        fields: Object.freeze(fields),
+        ...(declaration.doc === undefined ? {} : { doc: declaration.doc }),
+      }),
+    );
+    const handle = Object.fromEntries(
+      declaration.fields.map((f) => [
+        f.name,
+        new Variable({ kind: "field", header: declaration.name, field: f.name, type: bit(f.bits) }),
+      ]),
+    ) as Header<F>;
+    Object.freeze(handle);
+    this.#names.set(handle, declaration.name);
+    const instance = at({ name: declaration.name, headerType: declaration.name });
+    // A second header of the same name is kept, so that the checks can name both places.
+    this.#headers.set(known === undefined ? declaration.name : `${declaration.name} again`, {
+      instance,
+      handle,
+    });
+    if (emitted) this.#deparser.push(declaration.name);
+    return handle;
+  }
+
+  /** A field that lives while the packet is in the switch; zero at the start of ingress. */
+  metadata<T extends Numeric>(name: string, type: T, doc?: string): Variable<T> {
+    this.#metadata.push(at({ name, type, ...(doc === undefined ? {} : { doc }) }));
+    return new Variable<T>({ kind: "metadata", name, type });
+  }
+
+  /** A control of its own: one concern, one P4 file. */
+  control(name: string, gress: "ingress" | "egress", doc?: string): ControlBuilder {
+    const c = new ControlBuilder(name, gress, doc, (header) => this.headerName(header));
+    this.#controls.push(c);
+    return c;
+  }
+
+  /** Appends steps to a phase of ingress. */
+  ingress(phase: Phase, steps: (s: Steps) => void): void {
+    steps(this.#steps.ingress[phase]);
+  }
+
+  /** Appends steps to a phase of egress. */
+  egress(phase: Phase, steps: (s: Steps) => void): void {
+    steps(this.#steps.egress[phase]);
+  }
+
+  /** Internet checksum (RFC 1071) of all other fields of a header, checked after parsing and renewed before sending. */
+  checksum<F extends string>(header: Header<F>, target: F): void {
+    const name = this.headerName(header);
+    const fields = (Object.entries(header) as [F, Variable<BitType>][])
+      .filter(([f]) => f !== target)
+      .map(([, v]) => v.node);
+    const node = header[target].node;
+    if (node.kind !== "field") return;
+    this.#checksums.push(at({ header: name, target: node, fields, verify: true, update: true }));
+  }
+
+  headerName(header: object): string {
+    const name = this.#names.get(header);
+    if (name === undefined)
+      throw new ProgramError({
+        code: "GP1204",
+        message: "this is not a header of this program",
+        at: callSite(),
+      });
+    return name;
+  }
+
+  /** Whether the header is in the packet. */
+  valid(header: object): Bool {
+    return new Bool(at({ kind: "valid", header: this.headerName(header), type: { kind: "bool" } }));
+  }
+
+  finish(): ir.Program {
+    const collect = (gress: "ingress" | "egress"): ir.Block =>
+      phases.flatMap((phase) => this.#steps[gress][phase].finish());
+    const o = this.#options;
+    return Object.freeze({
+      name: this.name,
+      ...(o.doc === undefined ? {} : { doc: o.doc }),
+      ports: o.ports,
+      ...(o.cpuPort === undefined ? {} : { cpuPort: o.cpuPort }),
+      priorityQueues: o.priorityQueues ?? 1,
+      headerTypes: this.#headerTypes,
+      headers: [...this.#headers.values()].map((h) => h.instance),
+      metadata: this.#metadata,
+      ...(this.#packetIn === undefined ? {} : { packetIn: this.#packetIn }),
+      ...(this.#packetOut === undefined ? {} : { packetOut: this.#packetOut }),
+      parser: this.parser.finish(),
+      checksums: this.#checksums,
+      controls: this.#controls.map((c) => c.finish()),
+      ingress: collect("ingress"),
+      egress: collect("egress"),
+      deparser: this.#packetIn === undefined ? this.#deparser : [this.#packetIn, ...this.#deparser],
+    });
+  }
+
+  #phases(): Readonly<Record<Phase, Steps>> {
+    const steps = () => new Steps((header) => this.headerName(header));
+    return { receive: steps(), classify: steps(), route: steps(), aggregate: steps(), deliver: steps() };
+  }
+}
+
+/** What the architecture gives and takes: `intrinsic.egress_port`. */
+export const intrinsic = Object.freeze(
+  Object.fromEntries(
+    Object.entries(intrinsics).map(([name, spec]) => {
+      const node = { kind: "intrinsic", name: name as IntrinsicName, type: spec.type } as const;
+      return [
+        name,
+        spec.type.kind === "bool"
+          ? new Bool({ ...node, type: spec.type })
+          : new Variable({ ...node, type: spec.type as BitType }),
+      ];
+    }),
+  ),
+) as {
+  readonly [N in IntrinsicName]: (typeof intrinsics)[N]["type"] extends BitType ? Variable<BitType> : Bool;
+};
+
+export { NO_ACTION };

@@ -1,0 +1,254 @@
+import type {
+  ActionParameter,
+  BitType,
+  Block,
+  DataType,
+  Expression,
+  KeySet,
+  MatchKind,
+  Statement,
+  StraightStatement,
+} from "../ir/index.ts";
+import { ProgramError } from "./programerror.ts";
+import {
+  at,
+  type Bool,
+  exact,
+  type Literal,
+  Num,
+  type Numeric,
+  type Operand,
+  operand,
+  type Value,
+  type Variable,
+} from "./value.ts";
+
+/** A header instance: its fields by name. */
+export type Header<F extends string = string> = { readonly [K in F]: Variable<BitType> };
+
+export type Parameters = Readonly<Record<string, Numeric>>;
+
+/** An action with its parameters; `with` binds run-time data for default actions and constant entries. */
+export interface Action<P extends Parameters = Parameters> {
+  readonly kind: "action";
+  readonly name: string;
+  readonly parameters: P;
+  with(data: { readonly [K in keyof P]: Literal }): BoundAction;
+}
+
+export interface BoundAction {
+  readonly action: string;
+  readonly arguments: readonly bigint[];
+}
+
+export interface Table {
+  readonly kind: "table";
+  readonly name: string;
+}
+
+export interface Register<T extends Numeric = Numeric> {
+  readonly kind: "register";
+  readonly name: string;
+  readonly type: T;
+  readonly size: number;
+}
+
+export interface Counter<C extends string = string> {
+  readonly kind: "counter";
+  readonly name: string;
+  readonly cells: readonly C[];
+}
+
+export interface ControlHandle {
+  readonly kind: "control";
+  readonly name: string;
+}
+
+export interface Update<T extends Numeric> {
+  readonly index: Num<BitType>;
+  /** The cell's new value. All of it sees the cell as it was. */
+  readonly next: (old: Num<T>) => Num<T>;
+  /** What goes into `into`: from the cell before and after. */
+  readonly output?: (cell: { readonly old: Num<T>; readonly next: Num<T> }) => Num;
+  readonly into?: Variable;
+}
+
+/** Statements of an action: straight-line. */
+export class ActionSteps {
+  readonly #list: Statement[] = [];
+  readonly #nameOf: (header: object) => string;
+
+  constructor(nameOf: (header: object) => string) {
+    this.#nameOf = nameOf;
+  }
+
+  protected push(statement: Statement): void {
+    this.#list.push(statement);
+  }
+
+  protected get nameOf(): (header: object) => string {
+    return this.#nameOf;
+  }
+
+  set<T extends Numeric>(target: Variable<T>, value: Operand<T>): void {
+    this.push(at({ kind: "assign", target: target.node, value: operand(value, target.type) }));
+  }
+
+  setValid(header: object): void {
+    this.push(at({ kind: "setValidity", header: this.#nameOf(header), valid: true }));
+  }
+
+  setInvalid(header: object): void {
+    this.push(at({ kind: "setValidity", header: this.#nameOf(header), valid: false }));
+  }
+
+  /** One atomic read-modify-write of a register cell; see `RegisterUpdate` of the ir. */
+  update<T extends Numeric>(register: Register<T>, { index, next, output, into }: Update<T>): void {
+    const memory = (which: "old" | "next"): Num<T> =>
+      new Num<T>(at({ kind: "memory", which, type: register.type }));
+    const out = output?.({ old: memory("old"), next: memory("next") });
+    this.push(
+      at({
+        kind: "registerUpdate",
+        register: register.name,
+        index: index.node,
+        next: next(memory("old")).node,
+        ...(out === undefined ? {} : { output: out.node }),
+        ...(into === undefined ? {} : { into: into.node }),
+      }),
+    );
+  }
+
+  /** Counts the packet in the cell of that name, or of a computed index. */
+  count<C extends string>(counter: Counter<C>, cell: C | Num<BitType>): void {
+    const index =
+      typeof cell === "string" ? operand(counter.cells.indexOf(cell), { kind: "bit", width: 32 }) : cell.node;
+    this.push(at({ kind: "count", counter: counter.name, index }));
+  }
+
+  drop(): void {
+    this.push(at({ kind: "drop" }));
+  }
+
+  /** Sends a copy of the packet as it arrived to the port of a clone session. */
+  clone(session: Operand<BitType>): void {
+    this.push(at({ kind: "clone", session: operand(session, { kind: "bit", width: 32 }) }));
+  }
+
+  finish(): readonly Statement[] {
+    return Object.freeze([...this.#list]);
+  }
+}
+
+/** Statements of a control. */
+export class Steps extends ActionSteps {
+  if(condition: Bool, then: (s: Steps) => void, otherwise?: (s: Steps) => void): void {
+    this.push(
+      at({
+        kind: "if",
+        condition: condition.node,
+        whenTrue: this.#block(then),
+        whenFalse: otherwise === undefined ? [] : this.#block(otherwise),
+      }),
+    );
+  }
+
+  apply(table: Table, branches: { hit?: (s: Steps) => void; miss?: (s: Steps) => void } = {}): void {
+    this.push(
+      at({
+        kind: "applyTable",
+        table: table.name,
+        hit: branches.hit === undefined ? [] : this.#block(branches.hit),
+        miss: branches.miss === undefined ? [] : this.#block(branches.miss),
+      }),
+    );
+  }
+
+  invoke(control: ControlHandle): void {
+    this.push(at({ kind: "applyControl", control: control.name }));
+  }
+
+  call<P extends Parameters>(
+    action: Action<P>,
+    ...data: keyof P extends never ? [] : [{ readonly [K in keyof P]: Operand<P[K]> }]
+  ): void {
+    const given: Readonly<Record<string, Value<DataType> | Literal>> = data[0] ?? {};
+    checkNames(action.name, Object.keys(action.parameters), Object.keys(given));
+    const args = Object.entries(action.parameters).map(([name, type]) => operand(given[name] ?? 0, type));
+    this.push(at({ kind: "callAction", action: action.name, arguments: args }));
+  }
+
+  /** Ends the gress for this packet. */
+  exit(): void {
+    this.push(at({ kind: "exit" }));
+  }
+
+  #block(build: (s: Steps) => void): Block {
+    const inner = new Steps(this.nameOf);
+    build(inner);
+    return inner.finish();
+  }
+}
+
+export function isStraight(s: Statement): s is StraightStatement {
+  return !["if", "applyTable", "applyControl", "callAction", "exit"].includes(s.kind);
+}
+
+export function bindAction<P extends Parameters>(
+  name: string,
+  parameters: P,
+  data: { readonly [K in keyof P]: Literal },
+): BoundAction {
+  checkNames(name, Object.keys(parameters), Object.keys(data));
+  const values: Readonly<Record<string, Literal>> = data;
+  const args = Object.entries(parameters).map(([parameter, type]) => exact(values[parameter] ?? 0, type));
+  return Object.freeze({ action: name, arguments: Object.freeze(args) });
+}
+
+function checkNames(action: string, wanted: readonly string[], given: readonly string[]): void {
+  const missing = wanted.filter((n) => !given.includes(n));
+  const extra = given.filter((n) => !wanted.includes(n));
+  if (missing.length + extra.length === 0) return;
+  const parts = [
+    ...missing.map((n) => `parameter ${n} is missing`),
+    ...extra.map((n) => `there is no parameter ${n}`),
+  ];
+  const list = wanted.length === 0 ? "it has none" : `it has ${wanted.join(", ")}`;
+  throw new ProgramError(at({ code: "GP1404", message: `${action}: ${parts.join("; ")} (${list})` }));
+}
+
+/** One position of a constant entry or select case, as users write it. */
+export type KeyLiteral = Literal | boolean | KeySet;
+
+export function masked(value: Literal, mask: Literal): KeySet {
+  return { kind: "mask", value: exact(value), mask: exact(mask) };
+}
+export function prefix(value: Literal, length: number): KeySet {
+  return { kind: "prefix", value: exact(value), length };
+}
+export function range(low: Literal, high: Literal): KeySet {
+  return { kind: "range", low: exact(low), high: exact(high) };
+}
+export const any: KeySet = Object.freeze({ kind: "any" });
+
+export function keySet(literal: KeyLiteral): KeySet {
+  return typeof literal === "object"
+    ? Object.freeze(literal)
+    : Object.freeze({ kind: "value", value: exact(literal) });
+}
+
+/** A match field: an expression and how it is matched. */
+export interface MatchField {
+  readonly expression: Expression;
+  readonly match: MatchKind;
+}
+const field =
+  (match: MatchKind) =>
+  (expression: Value<DataType>): MatchField => ({ expression: expression.node, match });
+export const exactly = field("exact");
+export const lpm = field("lpm");
+export const ternary = field("ternary");
+export const inRange = field("range");
+export const optional = field("optional");
+
+export type { ActionParameter };

@@ -1,0 +1,109 @@
+import type { SourceLocation } from "./source.ts";
+
+export type TargetName = "v1model" | "tna";
+
+/** One finding about a program. `code` is stable and names an entry of the rules. */
+export interface Diagnostic {
+  readonly code: RuleCode;
+  readonly message: string;
+  readonly at?: SourceLocation | undefined;
+  /** Set where only one target forbids it. */
+  readonly target?: TargetName;
+}
+
+/** What each code means, and what to write instead. */
+export interface Rule {
+  readonly title: string;
+  readonly remedy: string;
+  readonly severity: "error" | "warning";
+}
+
+const error = (title: string, remedy: string): Rule => ({ title, remedy, severity: "error" });
+const warning = (title: string, remedy: string): Rule => ({ title, remedy, severity: "warning" });
+
+/** Codes are grouped: 11 values and types, 12 names, 13 parser and headers, 14 tables and actions, 15 control flow, 16 state, 17 features. */
+export const rules = {
+  GP1101: error(
+    "not an exact integer",
+    "write whole numbers up to 2^53 as they are, larger ones as a bigint: 0xffff_ffff_ffff_ffffn",
+  ),
+  GP1102: error(
+    "constant does not fit its type",
+    "widen the type, or cut the constant to the width yourself",
+  ),
+  GP1103: error("width is not between 1 and 2048", "choose a width that P4 has"),
+  GP1104: error("operands of different types", "cast one side: value.cast(bit(32))"),
+  GP1105: error("operator is not for this type", "use it on bit or int values of the same type"),
+  GP1106: error(
+    "cast is not allowed",
+    "P4 casts bit<N> to bit<M>, int<N> to int<M>, bit<N> to int<N> and back, bool to bit<1> and back; chain two casts",
+  ),
+  GP1107: error(
+    "slice outside the value",
+    "both bounds lie within the value, high before low: value.slice(7, 0)",
+  ),
+  GP1108: error("shift amount", "shift by a constant below the width, or by a bit value of at most 8 bits"),
+  GP1201: error("reserved name", "choose another name; P4 or the architecture uses this one"),
+  GP1202: error("name declared twice", "give one of them another name"),
+  GP1203: error("not a P4 name", "use letters, digits and underscores, not starting with a digit"),
+  GP1204: error("unknown name", "declare it first, or correct the spelling"),
+  GP1301: error("header is not a whole number of bytes", "add a padding field"),
+  GP1302: error("parser loop", "a state may not lead back to itself without reading a stack"),
+  GP1303: error("parser state is never reached", "remove it, or add a transition to it"),
+  GP1304: error(
+    "value in a select does not fit its key",
+    "cut the value to the key's width, or select on a wider field",
+  ),
+  GP1305: error("header extracted twice on one path", "extract each header once, or use another instance"),
+  GP1401: error("table size", "a table has room for at least one entry"),
+  GP1402: error("more than one lpm field", "keep one lpm field; make the others exact or ternary"),
+  GP1403: error("action is not in the table's list", "add the action to actions: [...]"),
+  GP1404: error("wrong action arguments", "give each parameter once, by name, with a value that fits"),
+  GP1405: error(
+    "constant entry does not fit the key",
+    "one value per key field, within its width, of its match kind",
+  ),
+  GP1406: warning(
+    "constant entry is never reached",
+    "an earlier entry takes all its packets: reorder or remove",
+  ),
+  GP1407: error(
+    "lpm beside ternary, range or optional",
+    "Tofino refuses the mix: write the prefix as a ternary field",
+  ),
+  GP1408: error("table without key needs no entries", "remove the entries or give the table a key"),
+  GP1501: error(
+    "table applied twice on one path",
+    "apply each table once; make a second table for the second look-up",
+  ),
+  GP1502: error("not allowed here", "move the statement to where it is allowed"),
+  GP1503: error("controls apply each other in a circle", "let one of them do its work in place"),
+  GP1504: warning(
+    "a path leaves the output port unset",
+    "set egress_port, a multicast group, or drop on each path; v1model would send to port 0",
+  ),
+  GP1505: error(
+    "control or table belongs to the other direction",
+    "use it in the gress in which it was declared",
+  ),
+  GP1506: error("object is never used", "apply it, call it, or remove it"),
+  GP1601: error(
+    "register accessed twice on one path",
+    "one access per packet and register: merge the two updates or use two registers",
+  ),
+  GP1602: error(
+    "memory is not available here",
+    "old and next belong to a register update; next only to its output",
+  ),
+  GP1603: error("register cell type", "a register holds bit<W> or int<W> values"),
+  GP1604: error("register or counter size", "give it at least one cell"),
+  GP1701: error("feature option out of range", "see the option's documentation"),
+  GP1702: error("feature needs another feature", "add the missing feature to features: [...]"),
+  GP1703: error("port outside the switch", "ports count from 0 to ports-1; 511 is the drop port"),
+} as const satisfies Record<string, Rule>;
+
+export type RuleCode = keyof typeof rules;
+
+export function severityOf(diagnostic: Diagnostic): "error" | "warning" {
+  return rules[diagnostic.code].severity;
+}
