@@ -1,0 +1,191 @@
+import type { Diagnostic } from "../diagnostics.ts";
+import type { Program } from "../program.ts";
+import type { SourceLocation } from "../source.ts";
+import type { Block, Statement, StraightStatement } from "../statements.ts";
+import { placedStatements } from "../walk.ts";
+import type { Names } from "./names.ts";
+
+type Report = (d: Diagnostic) => void;
+
+/** What may have happened, and what must have happened, when control reaches a point. */
+interface State {
+  readonly applied: ReadonlyMap<string, SourceLocation | undefined>;
+  readonly accessed: ReadonlyMap<string, SourceLocation | undefined>;
+  readonly outputSet: boolean;
+  readonly ended: boolean;
+}
+
+const fresh: State = { applied: new Map(), accessed: new Map(), outputSet: false, ended: false };
+
+/** Control flow: tables and registers once per path, controls without circles, output port set, nothing unused. */
+export function checkFlow(program: Program, names: Names, report: Report): void {
+  if (checkControls(program, names, report)) {
+    const flow = new Flow(names, report);
+    const end = flow.block(program.ingress, fresh);
+    if (!end.outputSet && !end.ended) report({ code: "GP1504", message: "at the end of ingress" });
+    flow.block(program.egress, { ...fresh, accessed: end.accessed });
+  }
+  checkUse(program, report);
+}
+
+class Flow {
+  readonly #names: Names;
+  readonly #report: Report;
+  readonly #reported = new Set<string>();
+
+  constructor(names: Names, report: Report) {
+    this.#names = names;
+    this.#report = report;
+  }
+
+  block(block: Block, state: State): State {
+    return block.reduce((s, statement) => (s.ended ? s : this.#statement(statement, s)), state);
+  }
+
+  #statement(s: Statement, state: State): State {
+    switch (s.kind) {
+      case "if":
+        return join(this.block(s.whenTrue, state), this.block(s.whenFalse, state));
+      case "applyTable": {
+        const before = state.applied.get(s.table);
+        if (state.applied.has(s.table)) this.#twice("GP1501", s.table, before, s.at);
+        const table = this.#names.tables.get(s.table);
+        const after: State = { ...state, applied: new Map(state.applied).set(s.table, s.at) };
+        if (table === undefined) return after;
+        const hits = table.actions.map((a) => this.#action(a, after, s.at));
+        const miss = this.#action(table.defaultAction.action, after, s.at);
+        return join(this.block(s.hit, hits.reduce(join, hits[0] ?? miss)), this.block(s.miss, miss));
+      }
+      case "applyControl":
+        return this.block(this.#names.controls.get(s.control)?.apply ?? [], state);
+      case "callAction":
+        return this.#action(s.action, state, s.at);
+      case "exit":
+        return { ...state, ended: true };
+      default:
+        return this.#straight(s, state, s.at);
+    }
+  }
+
+  #action(name: string, state: State, at: SourceLocation | undefined): State {
+    const body = this.#names.actions.get(name)?.body ?? [];
+    return body.reduce((s, statement) => this.#straight(statement, s, at), state);
+  }
+
+  #straight(s: StraightStatement, state: State, at: SourceLocation | undefined): State {
+    if (s.kind === "drop") return { ...state, outputSet: true };
+    if (s.kind === "assign" && s.target.kind === "intrinsic") {
+      const sets = s.target.name === "egress_port" || s.target.name === "multicast_group";
+      return sets ? { ...state, outputSet: true } : state;
+    }
+    if (s.kind !== "registerUpdate") return state;
+    if (state.accessed.has(s.register))
+      this.#twice("GP1601", s.register, state.accessed.get(s.register), s.at ?? at);
+    return { ...state, accessed: new Map(state.accessed).set(s.register, s.at ?? at) };
+  }
+
+  #twice(
+    code: "GP1501" | "GP1601",
+    name: string,
+    first: SourceLocation | undefined,
+    at: SourceLocation | undefined,
+  ): void {
+    if (this.#reported.has(code + name)) return;
+    this.#reported.add(code + name);
+    const where = first === undefined ? "" : `; first in line ${first.line}`;
+    this.#report({ code, message: `${name}${where}`, at, ...(code === "GP1601" ? { target: "tna" } : {}) });
+  }
+}
+
+function join(a: State, b: State): State {
+  if (a.ended) return b.ended ? a : b;
+  if (b.ended) return a;
+  return {
+    applied: new Map([...a.applied, ...b.applied]),
+    accessed: new Map([...a.accessed, ...b.accessed]),
+    outputSet: a.outputSet && b.outputSet,
+    ended: false,
+  };
+}
+
+/** References between controls; false when the flow cannot be followed. */
+function checkControls(program: Program, names: Names, report: Report): boolean {
+  let sound = true;
+  const fail = (d: Diagnostic): void => {
+    sound = false;
+    report(d);
+  };
+  for (const [s, place] of placedStatements(program)) {
+    const owner = (name: string): string => name.slice(0, name.lastIndexOf("."));
+    if (s.kind === "applyControl") {
+      const control = names.controls.get(s.control);
+      if (control === undefined)
+        fail({ code: "GP1204", message: `there is no control ${s.control}`, at: s.at });
+      else if (control.gress !== place.block)
+        fail({ code: "GP1505", message: `${s.control} is of ${control.gress}`, at: s.at });
+    }
+    if (s.kind === "applyTable") {
+      if (!names.tables.has(s.table))
+        fail({ code: "GP1204", message: `there is no table ${s.table}`, at: s.at });
+      else if (owner(s.table) !== place.control?.name) {
+        fail({ code: "GP1505", message: `${s.table} is applied outside its control`, at: s.at });
+      }
+    }
+    if (
+      s.kind === "callAction" &&
+      s.action !== "NoAction" &&
+      names.actions.has(s.action) &&
+      owner(s.action) !== place.control?.name
+    ) {
+      fail({ code: "GP1505", message: `${s.action} is called outside its control`, at: s.at });
+    }
+    if (
+      s.kind === "registerUpdate" &&
+      names.registers.has(s.register) &&
+      owner(s.register) !== place.control?.name
+    ) {
+      fail({ code: "GP1505", message: `${s.register} is used outside its control`, at: s.at });
+    }
+    if (s.kind === "count" && names.counters.has(s.counter) && owner(s.counter) !== place.control?.name) {
+      fail({ code: "GP1505", message: `${s.counter} is used outside its control`, at: s.at });
+    }
+  }
+  const visiting: string[] = [];
+  const visit = (name: string): void => {
+    const control = names.controls.get(name);
+    if (control === undefined) return;
+    if (visiting.includes(name)) {
+      fail({
+        code: "GP1503",
+        message: [...visiting.slice(visiting.indexOf(name)), name].join(" -> "),
+        at: control.at,
+      });
+      return;
+    }
+    visiting.push(name);
+    for (const [s, place] of placedStatements({ ...program, controls: [control], ingress: [], egress: [] })) {
+      if (s.kind === "applyControl" && place.control === control) visit(s.control);
+    }
+    visiting.pop();
+  };
+  for (const c of program.controls) visit(c.name);
+  return sound;
+}
+
+/** Declared and never used: dead code in the P4 that is emitted. */
+function checkUse(program: Program, report: Report): void {
+  const used = new Set<string>();
+  for (const [s] of placedStatements(program)) {
+    if (s.kind === "applyControl") used.add(s.control);
+    if (s.kind === "applyTable") used.add(s.table);
+    if (s.kind === "callAction") used.add(s.action);
+    if (s.kind === "registerUpdate") used.add(s.register);
+    if (s.kind === "count") used.add(s.counter);
+  }
+  for (const c of program.controls) {
+    for (const t of c.tables) for (const a of t.actions) used.add(a);
+    for (const object of [c, ...c.tables, ...c.actions, ...c.registers, ...c.counters]) {
+      if (!used.has(object.name)) report({ code: "GP1506", message: object.name, at: object.at });
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import type { Diagnostic } from "../diagnostics.ts";
+import {
+  type Action,
+  type Control,
+  type Counter,
+  type HeaderType,
+  type MetadataField,
+  NO_ACTION,
+  type ParserState,
+  type Program,
+  type Register,
+  type Table,
+} from "../program.ts";
+import { isIdentifier, type NameRole, reservedBy } from "../reservedwords.ts";
+import type { SourceLocation } from "../source.ts";
+import type { DataType } from "../types.ts";
+
+type Report = (d: Diagnostic) => void;
+
+/** Everything in a program by name. */
+export class Names {
+  readonly headers = new Map<string, HeaderType>();
+  readonly metadata = new Map<string, MetadataField>();
+  readonly states = new Map<string, ParserState>();
+  readonly controls = new Map<string, Control>();
+  readonly actions = new Map<string, Action>([[NO_ACTION, { name: NO_ACTION, parameters: [], body: [] }]]);
+  readonly tables = new Map<string, Table>();
+  readonly registers = new Map<string, Register>();
+  readonly counters = new Map<string, Counter>();
+
+  constructor(program: Program) {
+    for (const h of program.headers) {
+      const type = program.headerTypes.find((t) => t.name === h.headerType);
+      if (type !== undefined) this.headers.set(h.name, type);
+    }
+    for (const m of program.metadata) this.metadata.set(m.name, m);
+    for (const s of program.parser) this.states.set(s.name, s);
+    for (const c of program.controls) {
+      this.controls.set(c.name, c);
+      for (const a of c.actions) this.actions.set(a.name, a);
+      for (const t of c.tables) this.tables.set(t.name, t);
+      for (const r of c.registers) this.registers.set(r.name, r);
+      for (const k of c.counters) this.counters.set(k.name, k);
+    }
+  }
+
+  fieldType(header: string, field: string): DataType | undefined {
+    return this.headers.get(header)?.fields.find((f) => f.name === field)?.type;
+  }
+}
+
+interface Named {
+  readonly name: string;
+  readonly at?: SourceLocation;
+}
+
+/** Reserved words, clashes, and names that P4 cannot write. */
+export function checkNames(program: Program, report: Report): void {
+  const scope = (what: string, role: NameRole, named: readonly Named[]): void => {
+    const seen = new Map<string, Named>();
+    for (const n of named) {
+      const short = n.name.slice(n.name.lastIndexOf(".") + 1);
+      const by = reservedBy(short, role);
+      if (!isIdentifier(short)) report({ code: "GP1203", message: `${what} "${short}"`, at: n.at });
+      else if (by !== undefined)
+        report({ code: "GP1201", message: `${what} ${short} is reserved (${by})`, at: n.at });
+      const before = seen.get(n.name);
+      if (before !== undefined) {
+        const first = before.at === undefined ? "" : `; first in line ${before.at.line}`;
+        report({ code: "GP1202", message: `${what} ${short}${first}`, at: n.at });
+      }
+      seen.set(n.name, n);
+    }
+  };
+  scope("program", "member", [{ name: program.name }]);
+  scope("header", "member", program.headers);
+  for (const type of program.headerTypes) {
+    scope(
+      `field of header ${type.name}`,
+      "member",
+      type.fields.map((f) => ({ name: f.name, ...place(type.at) })),
+    );
+  }
+  scope("metadata field", "member", program.metadata);
+  scope("parser state", "state", program.parser);
+  scope("control", "declaration", program.controls);
+  for (const c of program.controls) {
+    // Objects of a control share one scope in P4, and the kinds of P4Info have one each: unique names serve both.
+    scope(`object of control ${c.name}`, "declaration", [
+      ...c.registers,
+      ...c.counters,
+      ...directCounters(c),
+      ...c.actions,
+      ...c.tables,
+    ]);
+    for (const a of c.actions) {
+      scope(
+        `parameter of ${a.name}`,
+        "declaration",
+        a.parameters.map((p) => ({ name: p.name, ...place(a.at) })),
+      );
+    }
+    for (const t of c.tables) {
+      const keys = t.key.map((k) => k.name);
+      const twice = keys.find((k, i) => keys.indexOf(k) !== i);
+      if (twice !== undefined)
+        report({ code: "GP1202", message: `match field ${twice} of ${t.name}`, at: t.at });
+    }
+  }
+}
+
+function directCounters(c: Control): readonly Named[] {
+  return c.tables.flatMap((t) =>
+    t.directCounter === undefined ? [] : [{ name: t.directCounter, ...place(t.at) }],
+  );
+}
+
+function place(at: SourceLocation | undefined): { readonly at?: SourceLocation } {
+  return at === undefined ? {} : { at };
+}
