@@ -543,22 +543,17 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
   const isFresh = m.relation.eq(RELATION.newer).or(m.relation.eq(RELATION.equal).and(m.seen.eq(0)));
   p.ingress("aggregate", (s) =>
     s.if(local.eq(1), (forSwitch) =>
-      forSwitch.if(
-        p.valid(agg),
-        (then) => {
-          then.invoke(admission);
-          then.if(request.ne(REQUEST.none), (asked) => {
-            asked.invoke(slot);
-            asked.if(isFresh.and(isRequest("reset").not()), (fresh) => {
-              if (lookUp !== undefined) fresh.if(isRequest("contribution"), (t) => t.invoke(lookUp));
-              fresh.invoke(grid);
-            });
+      forSwitch.if(p.valid(agg), (then) => {
+        then.invoke(admission);
+        then.if(request.ne(REQUEST.none), (asked) => {
+          asked.invoke(slot);
+          asked.if(isFresh.and(isRequest("reset").not()), (fresh) => {
+            if (lookUp !== undefined) fresh.if(isRequest("contribution"), (t) => t.invoke(lookUp));
+            fresh.invoke(grid);
           });
-          then.invoke(answer);
-        },
-        // Nothing else on the switch has an address.
-        (then) => then.drop(),
-      ),
+        });
+        then.invoke(answer);
+      }),
     ),
   );
 

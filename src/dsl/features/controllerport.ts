@@ -22,7 +22,7 @@ export function controllerPort(p: ProgramBuilder) {
   parsePacketOut.extract(fromController).otherwise(net.parseEthernet);
 
   const receive = p.control(
-    "packet_out",
+    "from_controller",
     "ingress",
     "Packets from the controller: sent as they are, or submitted to the program.",
   );
@@ -38,7 +38,7 @@ export function controllerPort(p: ProgramBuilder) {
   p.ingress("receive", (s) => s.invoke(receive));
 
   const deliver = p.control(
-    "packet_in",
+    "to_controller",
     "egress",
     "Packets to the controller carry the port they came in on.",
   );

@@ -57,6 +57,8 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
     "to_local",
     {},
     (a) => {
+      // Dropped unless a feature that serves the address takes it.
+      a.drop();
       a.set(local, 1);
       a.set(event, code("local"));
     },
