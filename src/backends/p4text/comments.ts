@@ -1,0 +1,24 @@
+import { concat, type Doc, lines, WIDTH } from "./layout.ts";
+
+/** Text as `//` lines of at most the page's width. */
+export function comment(text: string, indent: number): Doc {
+  return lines(wrap(text, WIDTH - indent - 3).map((l) => (l === "" ? "//" : concat("// ", l))));
+}
+
+/** Breaks text at spaces; paragraphs of the text stay apart. */
+export function wrap(text: string, width: number): string[] {
+  return text.split(/\r\n|[\r\n\u2028\u2029]/).flatMap((paragraph) => {
+    const out: string[] = [];
+    let current = "";
+    for (const word of paragraph.split(/\s+/).filter((w) => w !== "")) {
+      if (current !== "" && current.length + 1 + word.length > width) {
+        out.push(current);
+        current = word;
+      } else {
+        current = current === "" ? word : `${current} ${word}`;
+      }
+    }
+    out.push(current);
+    return out;
+  });
+}

@@ -1,0 +1,45 @@
+import type { IntrinsicName, IntrinsicReference } from "../../ir/index.ts";
+import { type IntrinsicText, Level } from "../p4text/expressions.ts";
+
+/**
+ * How v1model names what the architecture gives and takes. A value that is a test in v1model (`is`) has a number to compare
+ * with; the JSON needs field and number, the text needs the spelling of the number.
+ */
+interface Mapping {
+  readonly field: string;
+  readonly test?: { readonly operator: "==" | "!="; readonly text: string; readonly value: bigint };
+}
+
+/** Instance type of a packet that was cloned in ingress (simple_switch). */
+export const INGRESS_CLONE = 1n;
+
+const shared: Record<IntrinsicName, Mapping> = {
+  ingress_port: { field: "ingress_port" },
+  egress_port: { field: "egress_port" },
+  multicast_group: { field: "mcast_grp" },
+  replication_id: { field: "egress_rid" },
+  priority: { field: "priority" },
+  packet_length: { field: "packet_length" },
+  is_clone: { field: "instance_type", test: { operator: "==", text: "INGRESS_CLONE", value: INGRESS_CLONE } },
+  parser_failed: { field: "parser_error", test: { operator: "!=", text: "error.NoError", value: 0n } },
+  checksum_failed: { field: "checksum_error", test: { operator: "==", text: "1", value: 1n } },
+  enqueue_depth: { field: "enq_qdepth" },
+  dequeue_depth: { field: "deq_qdepth" },
+};
+
+/** The field of standard_metadata behind an intrinsic. In ingress the port to send to is `egress_spec`. */
+export function standardMetadata(name: IntrinsicName, gress: "ingress" | "egress"): Mapping {
+  return name === "egress_port" && gress === "ingress" ? { field: "egress_spec" } : shared[name];
+}
+
+/** The intrinsic as an expression of P4 text, and its opposite when it is a test. */
+export function intrinsicText(e: IntrinsicReference, gress: "ingress" | "egress"): IntrinsicText {
+  const { field, test } = standardMetadata(e.name, gress);
+  if (test === undefined) return { text: `standard_metadata.${field}`, level: Level.POSTFIX };
+  const opposite = test.operator === "==" ? "!=" : "==";
+  return {
+    text: `standard_metadata.${field} ${test.operator} ${test.text}`,
+    negated: `standard_metadata.${field} ${opposite} ${test.text}`,
+    level: Level.EQUALITY,
+  };
+}

@@ -1,0 +1,161 @@
+import type {
+  ActionCall,
+  Counter,
+  DataType,
+  Expression,
+  Program,
+  Register,
+  SetValidity,
+  Table,
+  Target,
+} from "../../ir/index.ts";
+
+/**
+ * The program as v1model has it, between the IR and its two written forms (P4_16 text and BMv2 JSON), so that both say the same:
+ * register updates are reads and writes on local variables, values from the control plane are unsigned, and every object has
+ * its identifier within its control.
+ */
+export interface LoweredProgram {
+  readonly source: Program;
+  readonly headerTypes: readonly LoweredHeaderType[];
+  /** P4 type of each header instance, by instance name. */
+  readonly headers: readonly { readonly name: string; readonly type: LoweredHeaderType }[];
+  readonly controls: readonly LoweredControl[];
+  readonly ingress: LoweredPipeline;
+  readonly egress: LoweredPipeline;
+  /** Name of the parser state that stands for `reject`, if one is needed. */
+  readonly rejectState?: string;
+}
+
+export interface LoweredHeaderType {
+  readonly name: string;
+  readonly doc?: string;
+  readonly fields: readonly { readonly name: string; readonly type: DataType; readonly doc?: string }[];
+  readonly controllerHeader?: "packet_in" | "packet_out";
+}
+
+export type Gress = "ingress" | "egress";
+
+export interface LoweredPipeline {
+  readonly gress: Gress;
+  readonly instances: readonly Instance[];
+  readonly block: LoweredBlock;
+}
+
+/** An instance of a control inside another. */
+export interface Instance {
+  readonly control: string;
+  readonly type: string;
+  readonly name: string;
+}
+
+export interface LoweredControl {
+  readonly name: string;
+  readonly type: string;
+  readonly doc?: string;
+  readonly gress: Gress;
+  readonly instances: readonly Instance[];
+  readonly registers: readonly (Register & { readonly local: string; readonly storage: DataType })[];
+  readonly counters: readonly (Counter & { readonly local: string })[];
+  readonly directCounters: readonly {
+    readonly name: string;
+    readonly local: string;
+    readonly table: string;
+  }[];
+  readonly actions: readonly LoweredAction[];
+  readonly tables: readonly LoweredTable[];
+  readonly block: LoweredBlock;
+}
+
+export interface LoweredAction {
+  /** Control-plane name. */
+  readonly name: string;
+  readonly local: string;
+  readonly doc?: string;
+  readonly parameters: readonly Local[];
+  readonly steps: readonly Step[];
+}
+
+export interface LoweredTable extends Omit<Table, "actions"> {
+  readonly local: string;
+  readonly actions: readonly ActionReference[];
+  readonly directCounterLocal?: string;
+}
+
+export interface ActionReference {
+  readonly name: string;
+  readonly local: string;
+  /** The action is only the default one; entries cannot name it. */
+  readonly defaultOnly: boolean;
+}
+
+/** A parameter or local variable. */
+export interface Local {
+  readonly name: string;
+  readonly type: DataType;
+  readonly doc?: string;
+}
+
+/** What an action does, and what stands in a control as straight-line code. Locals are referred to by parameter nodes. */
+export type Step =
+  | { readonly kind: "assign"; readonly target: Target | LocalTarget; readonly value: Expression }
+  | SetValidity
+  | {
+      readonly kind: "count";
+      readonly counter: string;
+      readonly counterLocal: string;
+      readonly index: Expression;
+    }
+  | { readonly kind: "drop" }
+  | { readonly kind: "clone"; readonly session: Expression }
+  | {
+      readonly kind: "read";
+      readonly register: string;
+      readonly registerLocal: string;
+      readonly into: Local;
+      readonly index: Expression;
+    }
+  | {
+      readonly kind: "write";
+      readonly register: string;
+      readonly registerLocal: string;
+      readonly index: Expression;
+      readonly value: Expression;
+    }
+  | { readonly kind: "declare"; readonly local: Local; readonly value?: Expression }
+  /** One register access at a time: nothing of another packet comes in between. */
+  | { readonly kind: "atomic"; readonly steps: readonly Step[] };
+
+export interface LocalTarget {
+  readonly kind: "local";
+  readonly name: string;
+  readonly type: DataType;
+}
+
+export type LoweredBlock = readonly LoweredStatement[];
+
+export type LoweredStatement =
+  | { readonly kind: "steps"; readonly steps: readonly Step[] }
+  | {
+      readonly kind: "if";
+      readonly condition: Expression;
+      readonly whenTrue: LoweredBlock;
+      readonly whenFalse: LoweredBlock;
+    }
+  | {
+      readonly kind: "applyTable";
+      readonly table: string;
+      readonly local: string;
+      readonly hit: LoweredBlock;
+      readonly miss: LoweredBlock;
+    }
+  | { readonly kind: "applyControl"; readonly control: string; readonly instance: string }
+  | {
+      readonly kind: "callAction";
+      readonly action: string;
+      readonly local: string;
+      readonly arguments: readonly Expression[];
+    }
+  | { readonly kind: "exit" };
+
+export type { ActionCall };

@@ -1,0 +1,123 @@
+import type { Expression, Target } from "../../../ir/index.ts";
+import { expression, negation, type Scope } from "../../p4text/expressions.ts";
+import { braces, concat, type Doc, group, line, list, nest, softline } from "../../p4text/layout.ts";
+import { intrinsicText, standardMetadata } from "../intrinsics.ts";
+import type { Gress, LocalTarget, LoweredBlock, LoweredStatement, Step } from "../lowered.ts";
+
+export function scopeOf(gress: Gress): Scope {
+  return { intrinsic: (e) => intrinsicText(e, gress), variable: (name) => name };
+}
+
+/** Statements of a block, one a line. */
+export function blockText(block: LoweredBlock, gress: Gress): readonly Doc[] {
+  return block.flatMap((s) => statementText(s, gress));
+}
+
+function statementText(s: LoweredStatement, gress: Gress): readonly Doc[] {
+  switch (s.kind) {
+    case "steps":
+      return stepsText(s.steps, gress);
+    case "if":
+      return conditional(
+        expression(s.condition, scopeOf(gress)),
+        expression(negation(s.condition), scopeOf(gress)),
+        s.whenTrue,
+        s.whenFalse,
+        gress,
+      );
+    case "applyTable": {
+      const apply = `${s.local}.apply()`;
+      if (s.hit.length === 0 && s.miss.length === 0) return [`${apply};`];
+      return conditional(`${apply}.hit`, `${apply}.miss`, s.hit, s.miss, gress);
+    }
+    case "applyControl":
+      return [`${s.instance}.apply(hdr, meta, standard_metadata);`];
+    case "callAction":
+      return [
+        concat(
+          s.local,
+          list(
+            "(",
+            s.arguments.map((a) => expression(a, scopeOf(gress))),
+            ")",
+          ),
+          ";",
+        ),
+      ];
+    case "exit":
+      return ["exit;"];
+  }
+}
+
+/** `if`, with the test turned round when only the other branch has something to do, and `else if` in one line. */
+function conditional(
+  test: Doc,
+  negated: Doc,
+  whenTrue: LoweredBlock,
+  whenFalse: LoweredBlock,
+  gress: Gress,
+): readonly Doc[] {
+  const yes = blockText(whenTrue, gress);
+  const no = blockText(whenFalse, gress);
+  if (yes.length === 0 && no.length === 0) return [];
+  if (yes.length === 0) return [braces(head(negated), no)];
+  const first = braces(head(test), yes);
+  if (no.length === 0) return [first];
+  const nested = whenFalse.length === 1 && whenFalse[0]?.kind === "if" ? no[0] : undefined;
+  return [nested === undefined ? concat(first, braces(" else", no)) : concat(first, " else ", nested)];
+}
+
+function head(test: Doc): Doc {
+  return group("if (", nest(softline, test), softline, ")");
+}
+
+/** Straight-line code. */
+export function stepsText(steps: readonly Step[], gress: Gress): readonly Doc[] {
+  return steps.flatMap((s) => stepText(s, gress));
+}
+
+function stepText(s: Step, gress: Gress): readonly Doc[] {
+  const scope = scopeOf(gress);
+  const text = (e: Expression): Doc => expression(e, scope);
+  switch (s.kind) {
+    case "assign":
+      return [assignment(targetText(s.target, gress), text(s.value))];
+    case "declare": {
+      const head = `${s.local.type.kind === "bool" ? "bool" : `${s.local.type.kind}<${s.local.type.width}>`} ${s.local.name}`;
+      return [s.value === undefined ? `${head};` : assignment(head, text(s.value))];
+    }
+    case "setValidity":
+      return [`hdr.${s.header}.${s.valid ? "setValid" : "setInvalid"}();`];
+    case "count":
+      return [concat(s.counterLocal, list(".count(", [text(s.index)], ");"))];
+    case "drop":
+      return ["mark_to_drop(standard_metadata);"];
+    case "clone":
+      return [list("clone(", ["CloneType.I2E", text(s.session)], ");")];
+    case "read":
+      return [list(`${s.registerLocal}.read(`, [s.into.name, text(s.index)], ");")];
+    case "write":
+      return [list(`${s.registerLocal}.write(`, [text(s.index), text(s.value)], ");")];
+    case "atomic":
+      return [braces("@atomic", stepsText(s.steps, gress))];
+  }
+}
+
+function assignment(target: string, value: Doc): Doc {
+  return group(target, " =", nest(line, value), ";");
+}
+
+function targetText(t: Target | LocalTarget, gress: Gress): string {
+  switch (t.kind) {
+    case "local":
+      return t.name;
+    case "field":
+      return `hdr.${t.header}.${t.field}`;
+    case "metadata":
+      return `meta.${t.name}`;
+    case "intrinsic":
+      return `standard_metadata.${standardMetadata(t.name, gress).field}`;
+    case "slice":
+      return `${targetText(t.operand, gress)}[${t.high}:${t.low}]`;
+  }
+}

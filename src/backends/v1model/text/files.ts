@@ -1,0 +1,124 @@
+import type { Expression } from "../../../ir/index.ts";
+import { comment } from "../../p4text/comments.ts";
+import { type Doc, INDENT, lines, render } from "../../p4text/layout.ts";
+import { loadTemplates, type Templates } from "../../p4text/templates.ts";
+import { version } from "../../version.ts";
+import { everyExpression } from "../expressionsof.ts";
+import type { LoweredBlock, LoweredControl, LoweredPipeline, LoweredProgram } from "../lowered.ts";
+import { some } from "../rewrite.ts";
+import { blockText } from "./blocks.ts";
+import { checksumTexts } from "./checksums.ts";
+import { headersStruct, headerTypeTexts, metadataStruct } from "./headers.ts";
+import { declarations, instanceTexts } from "./objects.ts";
+import { parserStates } from "./parser.ts";
+
+let templates: Templates | undefined;
+
+/** The P4_16 files of a program, by path within the target's folder. */
+export function p4Files(program: LoweredProgram): ReadonlyMap<string, string> {
+  templates ??= loadTemplates("v1model");
+  const fill = templates;
+  const name = program.source.name;
+  const file = (template: string, part: string, view: Readonly<Record<string, unknown>>): string =>
+    tidy(fill(template, { program: name, version, part, ...view }));
+
+  const controls = program.controls.map((c) => [`controls/${c.name}.p4`, c] as const);
+  const files = new Map<string, string>();
+  files.set(
+    `${name}.p4`,
+    file("main.p4", "the package", {
+      doc: program.source.doc === undefined ? "" : render(comment(program.source.doc, 0)),
+      includes: [
+        "headers.p4",
+        "parser.p4",
+        "checksums.p4",
+        ...applicationOrder(program.controls).map((c) => `controls/${c.name}.p4`),
+        "ingress.p4",
+        "egress.p4",
+        "deparser.p4",
+      ],
+    }),
+  );
+  files.set(
+    "headers.p4",
+    file("headers.p4", "headers and metadata", {
+      usesClone: everyExpression(program).some((e) => some(e, isCloneTest)),
+      types: headerTypeTexts(program).map((t) => render(t)),
+      headers: render(headersStruct(program)),
+      metadata: render(metadataStruct(program)),
+    }),
+  );
+  files.set(
+    "parser.p4",
+    file("parser.p4", "parser", { states: parserStates(program).map((s) => render(s, INDENT)) }),
+  );
+  files.set(
+    "checksums.p4",
+    file("checksums.p4", "checksums", {
+      verify: body(checksumTexts(program.source.checksums, "verify")),
+      update: body(checksumTexts(program.source.checksums, "update")),
+    }),
+  );
+  for (const [path, control] of controls) {
+    files.set(
+      path,
+      file("control.p4", `control ${control.name}`, {
+        doc: control.doc === undefined ? "" : render(comment(control.doc, 0)),
+        type: control.type,
+        pad: " ".repeat(`control ${control.type}(`.length),
+        declarations: declarations(control).map((d) => render(d, INDENT)),
+        body: blockBody(control.block, control.gress),
+      }),
+    );
+  }
+  files.set("ingress.p4", file("ingress.p4", "ingress", pipelineView(program.ingress)));
+  files.set("egress.p4", file("egress.p4", "egress", pipelineView(program.egress)));
+  files.set(
+    "deparser.p4",
+    file("deparser.p4", "deparser", {
+      body: body(program.source.deparser.map((h) => `packet.emit(hdr.${h});`)),
+    }),
+  );
+  return files;
+}
+
+/** A control is declared before the controls that contain an instance of it. */
+function applicationOrder(controls: readonly LoweredControl[]): readonly LoweredControl[] {
+  const done = new Set<string>();
+  const out: LoweredControl[] = [];
+  const visit = (c: LoweredControl): void => {
+    if (done.has(c.name)) return;
+    done.add(c.name);
+    for (const i of c.instances) {
+      const inner = controls.find((other) => other.name === i.control);
+      if (inner !== undefined) visit(inner);
+    }
+    out.push(c);
+  };
+  for (const c of controls) visit(c);
+  return out;
+}
+
+function pipelineView(pipeline: LoweredPipeline): Readonly<Record<string, unknown>> {
+  return {
+    declarations: instanceTexts(pipeline.instances).map((d) => render(d, INDENT)),
+    body: blockBody(pipeline.block, pipeline.gress),
+  };
+}
+
+function blockBody(block: LoweredBlock, gress: "ingress" | "egress"): string {
+  return body(blockText(block, gress));
+}
+
+function body(statements: readonly Doc[]): string {
+  return statements.length === 0 ? "" : render(lines(statements), 2 * INDENT);
+}
+
+function isCloneTest(e: Expression): boolean {
+  return e.kind === "intrinsic" && e.name === "is_clone";
+}
+
+/** Exactly one line end at the end of the file. */
+function tidy(text: string): string {
+  return `${text.trimEnd()}\n`;
+}

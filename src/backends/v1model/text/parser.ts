@@ -1,0 +1,36 @@
+import type { ParserState } from "../../../ir/index.ts";
+import { expression } from "../../p4text/expressions.ts";
+import { braces, concat, type Doc, hardline, list } from "../../p4text/layout.ts";
+import { keySet } from "../../p4text/literals.ts";
+import type { LoweredProgram } from "../lowered.ts";
+import { scopeOf } from "./blocks.ts";
+
+/** The parser's states. */
+export function parserStates(program: LoweredProgram): readonly Doc[] {
+  const next = (state: string): string => (state === "reject" ? (program.rejectState ?? state) : state);
+  const states = program.source.parser.map((s) => stateText(s, next));
+  if (program.rejectState === undefined) return states;
+  return [
+    ...states,
+    concat(
+      "// v1model has no reject: the packet goes on to ingress with its error set.",
+      hardline,
+      braces(`state ${program.rejectState}`, ["verify(false, error.NoMatch);", "transition accept;"]),
+    ),
+  ];
+}
+
+function stateText(state: ParserState, next: (state: string) => string): Doc {
+  const extracts = state.extracts.map((h) => `packet.extract(hdr.${h});`);
+  return braces(`state ${state.name}`, [...extracts, transition(state, next)]);
+}
+
+function transition({ transition: t }: ParserState, next: (state: string) => string): Doc {
+  if (t.kind === "goto") return `transition ${next(t.next)};`;
+  const keys = t.keys.map((k) => expression(k, scopeOf("ingress"), true));
+  const cases = t.cases.map((c) => {
+    const sets = c.values.map((set, i) => keySet(set, t.keys[i]?.type ?? { kind: "bit", width: 1 }));
+    return concat(sets.length === 1 ? (sets[0] ?? "") : list("(", sets, ")"), `: ${next(c.next)};`);
+  });
+  return braces(list("transition select(", keys, ")"), [...cases, `default: ${next(t.otherwise)};`]);
+}
