@@ -1,0 +1,132 @@
+import { findSlots, type Placement, type SlotGrid } from "./jobs.ts";
+
+/** What the controller learns. `round` is the open round of a job, reported by its server. */
+export type ControllerEvent =
+  | { readonly kind: "switchReady"; readonly name: string }
+  | { readonly kind: "switchLost"; readonly name: string }
+  | { readonly kind: "roundOpen"; readonly job: number; readonly round: number }
+  | { readonly kind: "installed"; readonly job: number; readonly generation: number }
+  | {
+      readonly kind: "installFailed";
+      readonly job: number;
+      readonly generation: number;
+      readonly reason: string;
+    };
+
+/** What it wants done. `install`: reset the slots, then write the entries; `announce`: tell the hosts. */
+export type ControllerAction =
+  | { readonly kind: "install"; readonly placement: Placement }
+  | { readonly kind: "remove"; readonly placement: Placement }
+  | { readonly kind: "announce"; readonly placement: Placement };
+
+export interface JobRequest {
+  readonly job: number;
+  readonly workers: readonly string[];
+  readonly server: string;
+  readonly rows: number;
+  readonly firstRound: number;
+}
+
+interface Job {
+  placement: Placement;
+  openRound: number;
+  installing: boolean;
+}
+
+/** A job asks for something that cannot be. */
+export class JobError extends Error {
+  override readonly name = "JobError";
+}
+
+/**
+ * Where jobs run, and where they go when a switch is lost: a pure state machine. A job moves to the first ready switch with room;
+ * without one its parameter server aggregates alone. Each move raises the generation; the switch is prepared before the hosts hear of
+ * it, and old packets are refused by their generation.
+ */
+export class JobController {
+  readonly #grid: SlotGrid;
+  /** In order of preference. */
+  readonly #switches: readonly string[];
+  readonly #ready = new Set<string>();
+  readonly #jobs = new Map<number, Job>();
+
+  constructor(grid: SlotGrid, switches: readonly string[]) {
+    this.#grid = grid;
+    this.#switches = switches;
+  }
+
+  placementOf(job: number): Placement | undefined {
+    return this.#jobs.get(job)?.placement;
+  }
+
+  /** Admits a job. @throws JobError when its number is taken. */
+  start(request: JobRequest): readonly ControllerAction[] {
+    if (this.#jobs.has(request.job)) throw new JobError(`job ${request.job} exists already`);
+    const first: Placement = { ...request, generation: 0, on: undefined, slotBase: 0 };
+    const job: Job = { placement: first, openRound: request.firstRound, installing: false };
+    this.#jobs.set(request.job, job);
+    return this.#place(job);
+  }
+
+  /** Forgets a job and frees its slots. */
+  stop(number: number): readonly ControllerAction[] {
+    const job = this.#jobs.get(number);
+    if (job === undefined) return [];
+    this.#jobs.delete(number);
+    return [{ kind: "remove", placement: job.placement }];
+  }
+
+  handle(event: ControllerEvent): readonly ControllerAction[] {
+    switch (event.kind) {
+      case "switchReady":
+        this.#ready.add(event.name);
+        return [];
+      case "switchLost":
+        this.#ready.delete(event.name);
+        return [...this.#jobs.values()]
+          .filter((j) => j.placement.on === event.name)
+          .flatMap((j) => this.#place(j));
+      case "roundOpen": {
+        const job = this.#jobs.get(event.job);
+        if (job !== undefined) job.openRound = event.round;
+        return [];
+      }
+      case "installed": {
+        const job = this.#current(event);
+        if (job === undefined) return [];
+        job.installing = false;
+        return [{ kind: "announce", placement: job.placement }];
+      }
+      case "installFailed": {
+        const job = this.#current(event);
+        if (job === undefined) return [];
+        if (job.placement.on !== undefined) this.#ready.delete(job.placement.on);
+        return this.#place(job);
+      }
+    }
+  }
+
+  /** The job of an answer, unless it has moved on since. */
+  #current(event: { readonly job: number; readonly generation: number }): Job | undefined {
+    const job = this.#jobs.get(event.job);
+    return job?.installing === true && job.placement.generation === event.generation ? job : undefined;
+  }
+
+  #place(job: Job): readonly ControllerAction[] {
+    const generation = (job.placement.generation + 1) & 0xffff;
+    for (const name of this.#switches) {
+      if (!this.#ready.has(name)) continue;
+      const taken = [...this.#jobs.values()]
+        .filter((j) => j !== job && j.placement.on === name)
+        .map((j) => j.placement);
+      const slotBase = findSlots(this.#grid, taken, job.placement.rows);
+      if (slotBase === undefined) continue;
+      job.placement = { ...job.placement, generation, on: name, slotBase, firstRound: job.openRound };
+      job.installing = true;
+      return [{ kind: "install", placement: job.placement }];
+    }
+    job.placement = { ...job.placement, generation, on: undefined, slotBase: 0, firstRound: job.openRound };
+    job.installing = false;
+    return [{ kind: "announce", placement: job.placement }];
+  }
+}

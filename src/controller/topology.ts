@@ -1,0 +1,69 @@
+/** A switch that the controller steers. */
+export interface SwitchNode {
+  readonly name: string;
+  /** host:port of its P4Runtime server. */
+  readonly target: string;
+  readonly deviceId: bigint;
+  /** Its own address: where aggregation requests go. */
+  readonly mac: string;
+  readonly ipv4: string;
+}
+
+/** An end host; `attachments` tells at which port of which switch it is plugged in. */
+export interface HostNode {
+  readonly name: string;
+  readonly mac: string;
+  readonly ipv4: string;
+  readonly attachments: readonly { readonly switch: string; readonly port: number }[];
+}
+
+export interface Topology {
+  readonly switches: readonly SwitchNode[];
+  readonly hosts: readonly HostNode[];
+}
+
+/** A topology that contradicts itself. */
+export class TopologyError extends Error {
+  override readonly name = "TopologyError";
+}
+
+/** Finds names used twice, hosts plugged into nothing, two hosts on one port. */
+export function checkTopology(t: Topology): void {
+  const names = new Set<string>();
+  for (const node of [...t.switches, ...t.hosts]) {
+    if (names.has(node.name)) throw new TopologyError(`two nodes are named ${node.name}`);
+    names.add(node.name);
+  }
+  const ports = new Map<string, string>();
+  for (const host of t.hosts) {
+    for (const { switch: name, port } of host.attachments) {
+      if (!t.switches.some((s) => s.name === name)) {
+        throw new TopologyError(
+          `host ${host.name} is plugged into ${name}, which is not a switch of the topology`,
+        );
+      }
+      const key = `${name} port ${port}`;
+      const other = ports.get(key);
+      if (other !== undefined)
+        throw new TopologyError(`${host.name} and ${other} are both plugged into ${key}`);
+      ports.set(key, host.name);
+    }
+  }
+}
+
+export function hostNamed(t: Topology, name: string): HostNode {
+  const host = t.hosts.find((h) => h.name === name);
+  if (host === undefined) throw new TopologyError(`there is no host ${name}`);
+  return host;
+}
+
+export function switchNamed(t: Topology, name: string): SwitchNode {
+  const node = t.switches.find((s) => s.name === name);
+  if (node === undefined) throw new TopologyError(`there is no switch ${name}`);
+  return node;
+}
+
+/** The port of a switch at which a host is plugged in. */
+export function portOf(host: HostNode, switchName: string): number | undefined {
+  return host.attachments.find((a) => a.switch === switchName)?.port;
+}
