@@ -1,0 +1,2 @@
+export { BackendError, type BackendErrorCode } from "./backenderror.ts";
+export { type GeneratedFiles, type GenerateOptions, generate, type TargetName } from "./build.ts";

@@ -1,0 +1,211 @@
+import type { DataType } from "../../ir/index.ts";
+import { NO_ACTION, widthOf } from "../../ir/index.ts";
+import type {
+  Action,
+  ControllerPacketMetadata,
+  Counter,
+  DirectCounter,
+  Documentation,
+  Init,
+  MatchField_MatchType,
+  ObjectKind,
+  P4Info,
+  Preamble,
+  Register,
+  Table,
+} from "../../p4info/index.ts";
+import type { LoweredControl, LoweredProgram, LoweredTable } from "../v1model/lowered.ts";
+import { storageType, unsigned } from "../v1model/storage.ts";
+import { Symbols } from "./symbols.ts";
+
+/**
+ * What a controller may know of the v1model program: the same objects, names and ids as in the P4Info that p4c makes of the emitted
+ * P4, and besides the documentation of the program.
+ */
+export function p4info(program: LoweredProgram): Init<P4Info> {
+  const symbols = new Symbols(symbolsOf(program));
+  const used = usedActions(program);
+  const controls = program.controls;
+  return {
+    pkgInfo: { name: program.source.name, arch: "v1model", ...documentation(program.source.doc) },
+    tables: controls.flatMap((c) => c.tables.map((t) => table(t, c, symbols))),
+    actions: [
+      ...(used.has(NO_ACTION) ? [noAction(symbols)] : []),
+      ...controls.flatMap((c) => c.actions.filter((a) => used.has(a.name)).map((a) => action(a, symbols))),
+    ],
+    counters: controls.flatMap((c) => c.counters.map((counter) => counterArray(counter, symbols))),
+    directCounters: controls.flatMap((c) => c.directCounters.map((d) => directCounter(d, symbols))),
+    controllerPacketMetadata: controllerHeaders(program, symbols),
+    registers: controls.flatMap((c) => c.registers.map((r) => registerArray(r, symbols))),
+  };
+}
+
+function symbolsOf(program: LoweredProgram): readonly (readonly [ObjectKind, string])[] {
+  const of = (kind: ObjectKind, objects: readonly { readonly name: string }[]) =>
+    objects.map((o) => [kind, o.name] as const);
+  return [
+    ...[...usedActions(program)].map((name) => ["action", name] as const),
+    ...program.controls.flatMap((c) => [
+      ...of("table", c.tables),
+      ...of("counter", c.counters),
+      ...of("direct counter", c.directCounters),
+      ...of("register", c.registers),
+    ]),
+    ...of(
+      "controller header",
+      program.headerTypes.filter((t) => t.controllerHeader !== undefined),
+    ),
+  ];
+}
+
+/** Actions that some table may run; the others are no business of the control plane. */
+function usedActions(program: LoweredProgram): ReadonlySet<string> {
+  return new Set(program.controls.flatMap((c) => c.tables.flatMap((t) => t.actions.map((a) => a.name))));
+}
+
+function preamble(
+  kind: ObjectKind,
+  name: string,
+  symbols: Symbols,
+  doc?: string,
+  annotations: readonly string[] = [],
+): Init<Preamble> {
+  return {
+    id: symbols.id(kind, name),
+    name,
+    alias: symbols.alias(name),
+    annotations,
+    ...documentation(doc),
+  };
+}
+
+function documentation(doc: string | undefined): { readonly doc?: Init<Documentation> } {
+  return doc === undefined || doc === "" ? {} : { doc: { brief: doc } };
+}
+
+const MATCH: Readonly<Record<LoweredTable["key"][number]["match"], MatchField_MatchType>> = {
+  exact: "EXACT",
+  lpm: "LPM",
+  ternary: "TERNARY",
+  range: "RANGE",
+  optional: "OPTIONAL",
+};
+
+function table(t: LoweredTable, control: LoweredControl, symbols: Symbols): Init<Table> {
+  const parameters = control.actions.find((a) => a.name === t.defaultAction.action)?.parameters ?? [];
+  return {
+    preamble: preamble("table", t.name, symbols, t.doc),
+    matchFields: t.key.map((k, i) => ({
+      id: i + 1,
+      name: k.name,
+      bitwidth: widthOf(k.expression.type),
+      match: { case: "matchType", value: MATCH[k.match] },
+    })),
+    actionRefs: t.actions.map((a) => ({
+      id: symbols.id("action", a.name),
+      scope: a.defaultOnly ? "DEFAULT_ONLY" : "TABLE_AND_DEFAULT",
+      annotations: a.defaultOnly ? ["@defaultonly"] : [],
+    })),
+    constDefaultActionId: t.defaultAction.constant ? symbols.id("action", t.defaultAction.action) : 0,
+    initialDefaultAction: {
+      actionId: symbols.id("action", t.defaultAction.action),
+      arguments: t.defaultAction.arguments.map((value, i) => ({
+        paramId: i + 1,
+        value: canonicalBytes(value, parameters[i]?.type ?? { kind: "bit", width: 32 }),
+      })),
+    },
+    directResourceIds: t.directCounter === undefined ? [] : [symbols.id("direct counter", t.directCounter)],
+    // A table without a key has one entry at most, its default; p4c gives it the default size.
+    size: BigInt(t.key.length === 0 ? DEFAULT_SIZE : t.size),
+    isConstTable: t.constEntries.length > 0,
+    hasInitialEntries: t.constEntries.length > 0,
+  };
+}
+
+/** Size of a table that states none (v1model). */
+const DEFAULT_SIZE = 1024;
+
+/** A value in the fewest bytes, at least one (P4Runtime specification 8.4). */
+export function canonicalBytes(value: bigint, type: DataType): Uint8Array {
+  const hex = unsigned(value, storageType(type)).toString(16);
+  return Uint8Array.from(Buffer.from(hex.padStart(hex.length + (hex.length % 2), "0"), "hex"));
+}
+
+function action(a: LoweredControl["actions"][number], symbols: Symbols): Init<Action> {
+  return {
+    preamble: preamble("action", a.name, symbols, a.doc),
+    params: a.parameters.map((p, i) => ({
+      id: i + 1,
+      name: p.name,
+      bitwidth: widthOf(p.type),
+      ...documentation(p.doc),
+    })),
+  };
+}
+
+function noAction(symbols: Symbols): Init<Action> {
+  // The annotation stands at the action's declaration in core.p4.
+  return { preamble: preamble("action", NO_ACTION, symbols, undefined, ['@noWarn("unused")']) };
+}
+
+const UNIT = { packets: "PACKETS", bytes: "BYTES", both: "BOTH" } as const;
+
+function counterArray(c: LoweredControl["counters"][number], symbols: Symbols): Init<Counter> {
+  const cells = c.cells?.map((cell, i) => `${i}: ${cell}`).join(", ");
+  const doc: Init<Documentation> = {
+    ...(c.doc === undefined ? {} : { brief: c.doc }),
+    ...(cells === undefined ? {} : { description: cells }),
+  };
+  return {
+    preamble: {
+      ...preamble("counter", c.name, symbols),
+      ...(Object.keys(doc).length === 0 ? {} : { doc }),
+    },
+    spec: { unit: UNIT[c.unit] },
+    size: BigInt(c.size),
+  };
+}
+
+function directCounter(d: LoweredControl["directCounters"][number], symbols: Symbols): Init<DirectCounter> {
+  return {
+    preamble: preamble("direct counter", d.name, symbols),
+    spec: { unit: UNIT.both },
+    directTableId: symbols.id("table", d.table),
+  };
+}
+
+function registerArray(r: LoweredControl["registers"][number], symbols: Symbols): Init<Register> {
+  return {
+    preamble: preamble("register", r.name, symbols, r.doc),
+    typeSpec: {
+      typeSpec: {
+        case: "bitstring",
+        value: { typeSpec: { case: "bit", value: { bitwidth: widthOf(r.storage) } } },
+      },
+    },
+    size: r.size,
+  };
+}
+
+function controllerHeaders(
+  program: LoweredProgram,
+  symbols: Symbols,
+): readonly Init<ControllerPacketMetadata>[] {
+  return program.headerTypes.flatMap((t) =>
+    t.controllerHeader === undefined
+      ? []
+      : [
+          {
+            preamble: {
+              // The id comes from the header's type, the name from its annotation.
+              id: symbols.id("controller header", t.name),
+              name: t.controllerHeader,
+              alias: t.controllerHeader,
+              annotations: [`@controller_header("${t.controllerHeader}")`],
+              ...documentation(t.doc),
+            },
+            metadata: t.fields.map((f, i) => ({ id: i + 1, name: f.name, bitwidth: widthOf(f.type) })),
+          },
+        ],
+  );
+}

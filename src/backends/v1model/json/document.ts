@@ -1,0 +1,169 @@
+import type { DataType } from "../../../ir/index.ts";
+import { bit, widthOf } from "../../../ir/index.ts";
+import { BackendError } from "../../backenderror.ts";
+import type { LoweredProgram } from "../lowered.ts";
+import { CLONE_FIELD_LIST } from "./actions.ts";
+import { bytesFor, hexstr, type Json, type JsonObject } from "./json.ts";
+import { ERRORS, parser } from "./parser.ts";
+import { Actions, addAction, PipelineWriter } from "./pipeline.ts";
+import { fieldList, Scalars } from "./scalars.ts";
+import { place, SCALARS, value } from "./values.ts";
+
+/** Version of the format (behavioral-model, docs/JSON_format.md) that this document follows. */
+const FORMAT_VERSION = [2, 23] as const;
+
+/** v1model's standard_metadata, with the names under which simple_switch looks for some of its fields. */
+const standardMetadataFields: readonly (readonly [name: string, type: DataType, alias?: string])[] = [
+  ["ingress_port", bit(9)],
+  ["egress_spec", bit(9)],
+  ["egress_port", bit(9)],
+  ["instance_type", bit(32)],
+  ["packet_length", bit(32)],
+  ["enq_timestamp", bit(32), "queueing_metadata.enq_timestamp"],
+  ["enq_qdepth", bit(19), "queueing_metadata.enq_qdepth"],
+  ["deq_timedelta", bit(32), "queueing_metadata.deq_timedelta"],
+  ["deq_qdepth", bit(19), "queueing_metadata.deq_qdepth"],
+  ["ingress_global_timestamp", bit(48), "intrinsic_metadata.ingress_global_timestamp"],
+  ["egress_global_timestamp", bit(48), "intrinsic_metadata.egress_global_timestamp"],
+  ["mcast_grp", bit(16), "intrinsic_metadata.mcast_grp"],
+  ["egress_rid", bit(16), "intrinsic_metadata.egress_rid"],
+  ["checksum_error", bit(1)],
+  ["parser_error", bit(32)],
+  ["priority", bit(3), "intrinsic_metadata.priority"],
+];
+
+/**
+ * The BMv2 JSON of a program, for simple_switch and the embedded switch. It does what p4c's JSON of the emitted P4 does;
+ * names of tables, actions, registers, counters and headers are the same, those of temporaries are not.
+ */
+export function bmv2Document(program: LoweredProgram): JsonObject {
+  const scalars = new Scalars(program.source.metadata);
+  const actions = new Actions();
+  const controls = new Map(program.controls.map((c) => [c.name, c]));
+  for (const c of program.controls) for (const a of c.actions) addAction(a, c, actions, scalars);
+
+  const parsed = parser(program, scalars);
+  const ids = { tables: 0, conditionals: 0 };
+  const pipelines = [program.ingress, program.egress].map((p, id) =>
+    new PipelineWriter(p.gress, controls, actions, scalars, ids).write(p.block, id),
+  );
+  const sums = checksums(program);
+
+  const instances = [
+    { name: SCALARS, type: "scalars_0", metadata: true },
+    { name: "standard_metadata", type: "standard_metadata", metadata: true },
+    ...program.headers.map((h) => ({ name: h.name, type: h.type.name, metadata: false })),
+  ];
+  const types: readonly { readonly name: string; readonly fields: readonly Json[] }[] = [
+    { name: "scalars_0", fields: scalars.fieldList() },
+    ...program.headerTypes.map((t) => ({ name: t.name, fields: fieldList(t.fields) })),
+    {
+      name: "standard_metadata",
+      fields: fieldList(standardMetadataFields.map(([name, type]) => ({ name, type }))),
+    },
+  ];
+
+  return {
+    header_types: types.map((t, id) => ({ name: t.name, id, fields: t.fields })),
+    headers: instances.map((h, id) => ({
+      name: h.name,
+      id,
+      header_type: h.type,
+      metadata: h.metadata,
+      pi_omit: true,
+    })),
+    header_stacks: [],
+    header_union_types: [],
+    header_unions: [],
+    header_union_stacks: [],
+    field_lists: usesClone(actions) ? [{ id: CLONE_FIELD_LIST, name: "fl", elements: [] }] : [],
+    errors: ERRORS.map((name, number) => [name, number]),
+    enums: [],
+    parsers: [parsed],
+    parse_vsets: [],
+    deparsers: [{ name: "deparser", id: 0, order: program.source.deparser, primitives: [] }],
+    meter_arrays: [],
+    counter_arrays: counterArrays(program),
+    register_arrays: program.controls
+      .flatMap((c) => c.registers)
+      .map((r, id) => ({ name: r.name, id, size: r.size, bitwidth: widthOf(r.storage) })),
+    calculations: sums.calculations,
+    learn_lists: [],
+    actions: actions.list(),
+    pipelines,
+    checksums: sums.checksums,
+    force_arith: [],
+    extern_instances: [],
+    field_aliases: standardMetadataFields.flatMap(([name, , alias]) =>
+      alias === undefined ? [] : [[alias, ["standard_metadata", name]]],
+    ),
+    program: `${program.source.name}.p4`,
+    __meta__: { version: FORMAT_VERSION, compiler: "gradplane" },
+  };
+}
+
+/** The document as text. */
+export function bmv2Json(program: LoweredProgram): string {
+  return `${JSON.stringify(bmv2Document(program), null, 2)}\n`;
+}
+
+function usesClone(actions: Actions): boolean {
+  return JSON.stringify(actions.list()).includes('"clone_ingress_pkt_to_egress"');
+}
+
+function counterArrays(program: LoweredProgram): readonly Json[] {
+  const arrays: JsonObject[] = [];
+  for (const c of program.controls) {
+    for (const counter of c.counters)
+      arrays.push({ name: counter.name, id: arrays.length, size: counter.size, is_direct: false });
+    for (const direct of c.directCounters)
+      arrays.push({ name: direct.name, id: arrays.length, is_direct: true, binding: direct.table });
+  }
+  return arrays;
+}
+
+/** Updates first, then verifications, each with a calculation of its own. */
+function checksums(program: LoweredProgram): { calculations: readonly Json[]; checksums: readonly Json[] } {
+  const calculations: JsonObject[] = [];
+  const list: JsonObject[] = [];
+  const scope = {
+    gress: "ingress" as const,
+    slot(name: string): never {
+      throw new Error(`a checksum has no variable ${name}`);
+    },
+  };
+  for (const call of ["update", "verify"] as const) {
+    for (const sum of program.source.checksums.filter((c) => c[call])) {
+      const id = list.length;
+      const input = sum.fields.map((f): Json => {
+        if (f.kind === "constant")
+          return {
+            type: "hexstr",
+            value: hexstr(f.value, bytesFor(widthOf(f.type))),
+            bitwidth: widthOf(f.type),
+          };
+        const at = place(f, scope);
+        if (at === undefined)
+          throw new BackendError(
+            "GP2004",
+            "v1model",
+            `the checksum of ${sum.header} has a computed value among its fields; v1model takes fields and constants`,
+            sum.at,
+          );
+        return { type: "field", value: at };
+      });
+      calculations.push({ name: `calc_${id}`, id, algo: "csum16", input });
+      list.push({
+        name: `cksum_${id}`,
+        id,
+        target: [sum.target.header, sum.target.field],
+        type: "generic",
+        calculation: `calc_${id}`,
+        verify: call === "verify",
+        update: call === "update",
+        if_cond: value({ kind: "valid", type: { kind: "bool" }, header: sum.header }, scope),
+      });
+    }
+  }
+  return { calculations, checksums: list };
+}

@@ -1,0 +1,160 @@
+import type { DataType, KeySet, ParserState } from "../../../ir/index.ts";
+import { widthOf } from "../../../ir/index.ts";
+import { prefixMask } from "../../p4text/literals.ts";
+import type { LoweredProgram } from "../lowered.ts";
+import { bytesFor, hexstr, type Json, type JsonObject } from "./json.ts";
+import type { Scalars } from "./scalars.ts";
+import { argument, place, SCALARS, type ValueScope } from "./values.ts";
+
+/** Error numbers, in the order in which core.p4 declares them. */
+export const ERRORS = [
+  "NoError",
+  "PacketTooShort",
+  "NoMatch",
+  "StackOutOfBounds",
+  "HeaderTooShort",
+  "ParserTimeout",
+  "ParserInvalidArgument",
+] as const;
+
+const scope: ValueScope = {
+  gress: "ingress",
+  slot(name) {
+    throw new Error(`the parser has no variable ${name}`);
+  },
+};
+
+export function parser(program: LoweredProgram, scalars: Scalars): JsonObject {
+  const next = (state: string): Json => {
+    if (state === "accept") return null;
+    return state === "reject" ? (program.rejectState ?? null) : state;
+  };
+  const states = program.source.parser.map((s, id) => parseState(s, id, next, scalars));
+  if (program.rejectState !== undefined)
+    states.push({
+      name: program.rejectState,
+      id: states.length,
+      parser_ops: [
+        {
+          parameters: [
+            { type: "bool", value: false },
+            { type: "hexstr", value: hexstr(BigInt(ERRORS.indexOf("NoMatch"))) },
+          ],
+          op: "verify",
+        },
+      ],
+      transitions: [{ type: "default", value: null, mask: null, next_state: null }],
+      transition_key: [],
+    });
+  return { name: "parser", id: 0, init_state: "start", parse_states: states };
+}
+
+function parseState(
+  state: ParserState,
+  id: number,
+  next: (state: string) => Json,
+  scalars: Scalars,
+): JsonObject {
+  const ops: Json[] = state.extracts.map((h) => ({
+    parameters: [{ type: "regular", value: h }],
+    op: "extract",
+  }));
+  const t = state.transition;
+  if (t.kind === "goto")
+    return {
+      name: state.name,
+      id,
+      parser_ops: ops,
+      transitions: [otherwise(next(t.next))],
+      transition_key: [],
+    };
+  const key = t.keys.map((k): Json => {
+    const at = place(k, scope);
+    if (at !== undefined) return { type: "field", value: at };
+    const field: Json = { type: "field", value: [SCALARS, scalars.temporary(k.type)] };
+    ops.push({ parameters: [field, argument(k, scope)], op: "set" });
+    return field;
+  });
+  const types = t.keys.map((k) => k.type);
+  return {
+    name: state.name,
+    id,
+    parser_ops: ops,
+    transitions: [
+      ...t.cases.flatMap((c) => combinations(c.values, types).map((m) => transition(m, types, next(c.next)))),
+      otherwise(next(t.otherwise)),
+    ],
+    transition_key: key,
+  };
+}
+
+interface Masked {
+  readonly value: bigint;
+  readonly mask: bigint;
+}
+
+/** A case as values and masks, one of each per key; ranges become several. */
+function combinations(sets: readonly KeySet[], types: readonly DataType[]): readonly (readonly Masked[])[] {
+  let all: readonly (readonly Masked[])[] = [[]];
+  sets.forEach((set, i) => {
+    const choices = masked(set, widthOf(types[i] ?? { kind: "bit", width: 1 }));
+    all = all.flatMap((head) => choices.map((choice) => [...head, choice]));
+  });
+  return all;
+}
+
+function masked(set: KeySet, width: number): readonly Masked[] {
+  const ones = (1n << BigInt(width)) - 1n;
+  switch (set.kind) {
+    case "value":
+      return [{ value: BigInt.asUintN(width, set.value), mask: ones }];
+    case "mask":
+      return [{ value: set.value, mask: set.mask }];
+    case "prefix":
+      return [{ value: set.value, mask: prefixMask(set.length, width) }];
+    case "any":
+      return [{ value: 0n, mask: 0n }];
+    case "range":
+      return rangeToMasks(set.low, set.high, width);
+  }
+}
+
+/** The fewest aligned blocks that cover a range exactly. */
+export function rangeToMasks(low: bigint, high: bigint, width: number): readonly Masked[] {
+  const ones = (1n << BigInt(width)) - 1n;
+  const out: Masked[] = [];
+  for (let at = low; at <= high; ) {
+    let size = 1n;
+    while (at % (size * 2n) === 0n && at + size * 2n - 1n <= high) size *= 2n;
+    out.push({ value: at, mask: ones ^ (size - 1n) });
+    at += size;
+  }
+  return out;
+}
+
+/** BMv2 compares the keys side by side, each filled to whole bytes. */
+function transition(parts: readonly Masked[], types: readonly DataType[], next: Json): JsonObject {
+  let value = 0n;
+  let mask = 0n;
+  let bytes = 0;
+  let exact = true;
+  parts.forEach((part, i) => {
+    const width = widthOf(types[i] ?? { kind: "bit", width: 1 });
+    const size = bytesFor(width);
+    value = (value << BigInt(8 * size)) | part.value;
+    mask = (mask << BigInt(8 * size)) | part.mask;
+    exact &&= part.mask === (1n << BigInt(width)) - 1n;
+    bytes += size;
+  });
+  if (mask === 0n) return otherwise(next);
+  return {
+    type: "hexstr",
+    value: hexstr(value, bytes),
+    mask: exact ? null : hexstr(mask, bytes),
+    next_state: next,
+  };
+}
+
+function otherwise(next: Json): JsonObject {
+  return { type: "default", value: null, mask: null, next_state: next };
+}
