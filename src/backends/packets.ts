@@ -24,21 +24,24 @@ function section(type: HeaderType, program: Program): string {
   ];
   let at = 0;
   const rows = type.fields.map((f) => {
-    const row = `| ${Math.floor(at / 8)} | ${at % 8} | \`${cell(f.name)}\` | \`${typeName(f.type)}\` | ${cell(f.doc ?? "")} |`;
+    const start = at;
     at += widthOf(f.type);
-    return row;
+    return [
+      `${Math.floor(start / 8)}`,
+      `${start % 8}`,
+      `\`${f.name}\``,
+      `\`${typeName(f.type)}\``,
+      cell(f.doc ?? ""),
+    ];
   });
-  const bytes = Math.ceil(at / 8);
   return [
     `## ${type.name}`,
     "",
     ...(type.doc === undefined ? [] : [type.doc, ""]),
     ...(roles.length === 0 ? [] : [roles.join(" "), ""]),
-    `${bytes} bytes.`,
+    `${Math.ceil(at / 8)} bytes.`,
     "",
-    "| byte | bit | field | type | meaning |",
-    "| ---: | ---: | --- | --- | --- |",
-    ...rows,
+    ...markdownTable(["byte", "bit", "field", "type", "meaning"], [true, true, false, false, false], rows),
     "",
   ].join("\n");
 
@@ -47,6 +50,19 @@ function section(type: HeaderType, program: Program): string {
       instance !== undefined && program.headers.find((h) => h.name === instance)?.headerType === type.name
     );
   }
+}
+
+/** A table whose columns are aligned in the source too. */
+function markdownTable(
+  head: readonly string[],
+  isNumber: readonly boolean[],
+  rows: readonly (readonly string[])[],
+): readonly string[] {
+  const widths = head.map((h, c) => Math.max(h.length, 3, ...rows.map((r) => (r[c] ?? "").length)));
+  const padded = (row: readonly string[]): string =>
+    `| ${row.map((text, c) => (isNumber[c] ? text.padStart(widths[c] ?? 0) : text.padEnd(widths[c] ?? 0))).join(" | ")} |`;
+  const rule = widths.map((w, c) => (isNumber[c] ? `${"-".repeat(w - 1)}:` : "-".repeat(w)));
+  return [padded(head), padded(rule), ...rows.map(padded)];
 }
 
 /** Text inside a table's cell: a bar would end it. */
