@@ -40,8 +40,12 @@ function full(e: Expression, sized = true): string {
       return `meta.${e.name}`;
     case "valid":
       return `hdr.${e.header}.isValid`;
-    case "unary":
+    case "unary": {
+      // `!(a < b)` is printed as `a >= b`.
+      const turned = e.operator === "!" ? negation(e.operand) : undefined;
+      if (e.operand.kind === "binary" && turned?.kind === "binary") return full(turned);
       return `(${e.operator} ${full(e.operand)})`;
+    }
     case "cast":
       return `(${typeName(e.type)} ${full(e.operand)})`;
     case "slice":

@@ -103,6 +103,8 @@ function print(e: Expression, scope: Scope, sized: boolean): Printed {
       const opposite =
         e.operator === "!" && e.operand.kind === "intrinsic" ? scope.intrinsic(e.operand) : undefined;
       if (opposite?.negated !== undefined) return { doc: opposite.negated, level: opposite.level };
+      if (e.operator === "!" && e.operand.kind === "binary" && e.operand.operator in opposites)
+        return print(negation(e.operand), scope, sized);
       return {
         doc: concat(e.operator, signFree(e.operand, scope)),
         level: Level.PREFIX,

@@ -74,7 +74,7 @@ export function render(doc: Doc, indent = 0, width = WIDTH): string {
       out += d.flat;
       column += d.flat.length;
     } else {
-      out = `${out.trimEnd()}\n${" ".repeat(depth)}`;
+      out += `\n${" ".repeat(depth)}`;
       column = depth;
     }
   }

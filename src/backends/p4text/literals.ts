@@ -1,14 +1,17 @@
 import type { DataType, KeySet } from "../../ir/index.ts";
 import { widthOf } from "../../ir/index.ts";
 
+/** Counts and ports are read as decimal numbers; addresses, protocol numbers and masks as hexadecimal ones. */
+const SMALL = 1024n;
+
 /**
- * A number as P4 writes it: decimal below 256, hexadecimal above (addresses, types and masks read better so).
+ * A number as P4 writes it: decimal when small, else hexadecimal.
  * `sized` puts the type in front (`16w0x800`), needed where the context does not give one.
  */
 export function literal(value: bigint, type: DataType, sized: boolean): string {
   if (type.kind === "bool") return value === 0n ? "false" : "true";
   const magnitude = value < 0n ? -value : value;
-  const digits = magnitude < 256n ? magnitude.toString() : `0x${magnitude.toString(16)}`;
+  const digits = magnitude < SMALL ? magnitude.toString() : `0x${magnitude.toString(16)}`;
   const sign = value < 0n ? "-" : "";
   if (!sized) return sign + digits;
   // The magnitude of the smallest signed value does not fit its own type: `-8s128` would wrap before the sign applies.

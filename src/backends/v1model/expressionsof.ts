@@ -46,7 +46,7 @@ function ofSteps(steps: readonly Step[]): readonly Expression[] {
       case "clone":
         return [s.session];
       case "atomic":
-        return ofSteps(s.steps);
+        return ofSteps(s.updates.flat());
       default:
         return [];
     }

@@ -300,14 +300,14 @@ class StraightLowering {
 
   steps(statements: readonly StraightStatement[]): readonly Step[] {
     const out: Step[] = [];
-    let atomic: Step[] = [];
+    let updates: (readonly Step[])[] = [];
     const flush = (): void => {
-      if (atomic.length > 0) out.push({ kind: "atomic", steps: atomic });
-      atomic = [];
+      if (updates.length > 0) out.push({ kind: "atomic", updates });
+      updates = [];
     };
     for (const s of statements) {
       if (s.kind === "registerUpdate") {
-        atomic.push(...this.#update(s));
+        updates.push(this.#update(s));
         continue;
       }
       flush();

@@ -123,8 +123,8 @@ export type Step =
       readonly value: Expression;
     }
   | { readonly kind: "declare"; readonly local: Local; readonly value?: Expression }
-  /** One register access at a time: nothing of another packet comes in between. */
-  | { readonly kind: "atomic"; readonly steps: readonly Step[] };
+  /** Register updates, each read, computed and written before another packet can come in between. */
+  | { readonly kind: "atomic"; readonly updates: readonly (readonly Step[])[] };
 
 export interface LocalTarget {
   readonly kind: "local";

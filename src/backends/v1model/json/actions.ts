@@ -66,7 +66,7 @@ export function primitives(steps: readonly Step[], scope: ActionScope): readonly
 function step(s: Step, scope: ActionScope): readonly JsonObject[] {
   switch (s.kind) {
     case "atomic":
-      return primitives(s.steps, scope);
+      return primitives(s.updates.flat(), scope);
     case "declare":
       scope.declare(s.local);
       return s.value === undefined

@@ -1,6 +1,18 @@
 import type { Expression, Target } from "../../../ir/index.ts";
 import { expression, negation, type Scope } from "../../p4text/expressions.ts";
-import { braces, concat, type Doc, group, line, list, nest, softline } from "../../p4text/layout.ts";
+import {
+  braces,
+  concat,
+  type Doc,
+  group,
+  hardline,
+  join,
+  line,
+  lines,
+  list,
+  nest,
+  softline,
+} from "../../p4text/layout.ts";
 import { intrinsicText, standardMetadata } from "../intrinsics.ts";
 import type { Gress, LocalTarget, LoweredBlock, LoweredStatement, Step } from "../lowered.ts";
 
@@ -99,8 +111,12 @@ function stepText(s: Step, gress: Gress): readonly Doc[] {
     case "write":
       return [list(`${s.registerLocal}.write(`, [text(s.index), text(s.value)], ");")];
     case "atomic":
-      return [braces("@atomic", stepsText(s.steps, gress))];
+      return [braces("@atomic", [blankBetween(s.updates.map((u) => lines(stepsText(u, gress))))])];
   }
+}
+
+function blankBetween(parts: readonly Doc[]): Doc {
+  return join(concat(hardline, hardline), parts);
 }
 
 function assignment(target: string, value: Doc): Doc {

@@ -21,9 +21,9 @@ export function declarations(control: LoweredControl): readonly Doc[] {
     ),
     ...control.counters.map((c) =>
       documented(
-        [c.doc, c.cells?.map((cell, i) => `${i}: ${cell}`).join(", ")]
-          .filter((t) => t !== undefined)
-          .join("\n"),
+        [...(c.doc === undefined ? [] : [c.doc]), ...(c.cells ?? []).map((cell, i) => `${i}: ${cell}`)].join(
+          "\n",
+        ),
         concat(nameAnnotation(c.name), `counter(${c.size}, CounterType.${COUNTER_TYPE[c.unit]}) ${c.local};`),
       ),
     ),

@@ -17,7 +17,10 @@ control Memory(inout headers_t hdr,
     register<bit<8>>(1) slot_register;
 
     // Outcomes.
-    // 0: fresh, 1: repeated, 2: stale, 3: other
+    // 0: fresh
+    // 1: repeated
+    // 2: stale
+    // 3: other
     @name(".memory.events")
     counter(4, CounterType.packets_and_bytes) events;
 
@@ -30,6 +33,7 @@ control Memory(inout headers_t hdr,
             bit<32> total_next = total_old + hdr.op.a;
             total.write(total_index, total_next);
             hdr.op.sum = total_next;
+
             bit<32> seen_index = (bit<32>)hdr.op.slot[3:0];
             bit<32> seen_old;
             seen.read(seen_old, seen_index);
@@ -62,6 +66,7 @@ control Memory(inout headers_t hdr,
                 (bit<16>)((int<16>)level_old < hdr.op.signed ? hdr.op.signed : (int<16>)level_old)
             );
             hdr.op.flag = (int<16>)level_old > hdr.op.signed;
+
             bit<8> slot_register_old;
             slot_register.read(slot_register_old, 0);
             hdr.op.kind = slot_register_old;
