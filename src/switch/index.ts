@@ -1,0 +1,39 @@
+export { SwitchConfigError, type SwitchConfigErrorCode } from "./bmv2json/config-error.ts";
+export type { Bmv2JsonSource } from "./bmv2json/document.ts";
+export type { Bmv2Program } from "./bmv2json/program.ts";
+export { readProgram } from "./bmv2json/read-program.ts";
+export type { DigestList, Engine, Faults } from "./engine/compile.ts";
+export { type RandomSource, seededRandom } from "./engine/random.ts";
+export type { TraceEvent, Tracer } from "./engine/trace.ts";
+export {
+  type CloneSession,
+  type MulticastGroup,
+  type Replica,
+  ReplicationEngine,
+} from "./replication/replication-engine.ts";
+export { CounterArray, MeterArray, ParseValueSet, RegisterArray } from "./state/arrays.ts";
+export { colours, Meter, type MeterConfig, type MeterUnit } from "./state/meter.ts";
+export {
+  type Digest,
+  type DropReason,
+  defaultDropPort,
+  type PortCounters,
+  Switch,
+  type SwitchAction,
+  type SwitchEvent,
+  type SwitchOptions,
+  type SwitchSink,
+  type TracedPacket,
+} from "./switch.ts";
+export { ActionProfile, type Group, type GroupMember, type Member } from "./tables/action-profile.ts";
+export { SwitchRuntimeError, type SwitchRuntimeErrorCode } from "./tables/runtime-error.ts";
+export { type EntryOptions, Table, type TableDescription } from "./tables/table.ts";
+export { type ActionCall, type CounterValue, type EntryAction, TableEntry } from "./tables/table-entry.ts";
+export type { KeyField, Match, MatchField } from "./tables/table-key.ts";
+export {
+  type PortRate,
+  type QueueCounters,
+  type QueueDropReason,
+  TrafficManager,
+  type TrafficManagerOptions,
+} from "./trafficmanager/traffic-manager.ts";
