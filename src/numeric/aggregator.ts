@@ -6,6 +6,7 @@ import {
   Kind,
   ModeId,
 } from "../wire/aggregation.ts";
+import { type AggregationMessage, carriesLanes, NO_LANES } from "../wire/aggregationpacket.ts";
 import type { Fp32Converter } from "./fp32.ts";
 
 /**
@@ -36,12 +37,6 @@ export const AGGREGATOR_EVENTS = [
   "reset",
 ] as const;
 export type AggregatorEvent = (typeof AGGREGATOR_EVENTS)[number];
-
-/** One decoded request. `lanes` holds the words that follow the header, empty when nothing follows. */
-export interface AggregationMessage {
-  readonly header: AggregationHeader;
-  readonly lanes: Int32Array;
-}
 
 /** `sender`: back to whoever sent the request. `server`: to the job's parameter server. */
 export interface AggregatorAnswer extends AggregationMessage {
@@ -84,7 +79,6 @@ export function isNewerRound(a: number, b: number): boolean {
   return ((a - b) | 0) > 0;
 }
 
-const NO_LANES = new Int32Array(0);
 const NO_ANSWERS: readonly AggregatorAnswer[] = [];
 
 export class GoldenAggregator {
@@ -135,7 +129,7 @@ export class GoldenAggregator {
   handle(message: AggregationMessage, fromController = false): AggregatorOutcome {
     const { header, lanes } = message;
     const { kind } = header;
-    const wanted = kind === Kind.CONTRIBUTION ? this.format.lanes : 0;
+    const wanted = carriesLanes(kind) ? this.format.lanes : 0;
     if (
       header.version !== AGGREGATION_VERSION ||
       header.lanes !== this.format.lanes ||

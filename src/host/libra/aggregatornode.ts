@@ -1,0 +1,97 @@
+import {
+  type AggregatorEvent,
+  type AggregatorFormat,
+  admissionsOf,
+  GoldenAggregator,
+} from "../../numeric/aggregator.ts";
+import { converterOf, rowCodec } from "../../numeric/mode.ts";
+import { AGGREGATION_PORT, AGGREGATION_VERSION, Kind } from "../../wire/aggregation.ts";
+import { type AggregationMessage, aggregationFrame, NO_LANES } from "../../wire/aggregationpacket.ts";
+import { type Addressing, answerTo } from "../../wire/datagram.ts";
+import { addressingBetween, type NetworkAddress, resolveEndpoint } from "../endpoint.ts";
+import { type JobLayout, resetRounds } from "./layout.ts";
+
+/** One packet that the aggregator sends. */
+export interface AggregatorPacket {
+  readonly to: Addressing;
+  readonly message: AggregationMessage;
+}
+
+/**
+ * The golden aggregator with addresses: takes a request and gives the packets that an aggregating switch sends.
+ * The parameter server runs it for jobs without a switch.
+ */
+export class AggregatorNode {
+  readonly golden: GoldenAggregator;
+  readonly #address: NetworkAddress;
+  readonly #servers = new Map<number, NetworkAddress>();
+
+  constructor(address: NetworkAddress, format: AggregatorFormat) {
+    this.#address = address;
+    this.golden = new GoldenAggregator(format);
+  }
+
+  /** Takes a job in: its admission entries, then its slots' rounds. What a controller does to a switch. */
+  place(layout: JobLayout): void {
+    const { chunk } = this.golden.format;
+    const { job, generation, slotBase } = layout;
+    const workers = layout.workers.map((worker) => worker.member);
+    this.#servers.set(job, resolveEndpoint(layout.server));
+    for (const entry of admissionsOf({ job, generation, workers, slotBase, rows: layout.rows.length }, chunk))
+      this.golden.admit(entry);
+    for (const round of resetRounds(layout))
+      for (let row = 0; row < layout.rows.length; row++)
+        this.golden.handle({ header: resetHeader(layout, row, round), lanes: NO_LANES }, true);
+  }
+
+  /** Handles one request that was addressed to the aggregator. */
+  handle(
+    request: Addressing,
+    message: AggregationMessage,
+  ): { readonly event: AggregatorEvent; readonly packets: readonly AggregatorPacket[] } {
+    const { event, answers } = this.golden.handle(message);
+    const packets: AggregatorPacket[] = [];
+    for (const { to, header, lanes } of answers) {
+      const server = this.#servers.get(header.job);
+      if (to === "server" && server === undefined) continue;
+      const addressing =
+        to === "server" && server !== undefined
+          ? addressingBetween(this.#address, server, AGGREGATION_PORT)
+          : answerTo(request);
+      packets.push({ to: addressing, message: { header, lanes } });
+    }
+    return { event, packets };
+  }
+}
+
+/** The frame of an aggregator's packet. */
+export function frameOf({ to, message }: AggregatorPacket): Uint8Array {
+  return aggregationFrame(to, message);
+}
+
+/** Size of an aggregator that serves one job alone. */
+export function formatFor(layout: JobLayout): AggregatorFormat {
+  const fp32 = converterOf(layout.mode);
+  const slots = Math.max(1, layout.slotBase + layout.rows.length);
+  const format = { lanes: layout.lanes, slots, chunk: 1, mode: rowCodec(layout.mode).id };
+  return fp32 === undefined ? format : { ...format, fp32 };
+}
+
+/** Header of the RESET of one slot. */
+export function resetHeader(layout: JobLayout, row: number, round: number): AggregationMessage["header"] {
+  const { job, generation, slotBase, lanes, mode } = layout;
+  const { id, scale } = rowCodec(mode);
+  return {
+    version: AGGREGATION_VERSION,
+    kind: Kind.RESET,
+    flags: 0,
+    job,
+    generation,
+    member: 0,
+    scale,
+    slot: slotBase + row,
+    lanes,
+    mode: id,
+    round,
+  };
+}
