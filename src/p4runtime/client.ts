@@ -1,0 +1,484 @@
+import type { P4Info } from "../p4info/generated/p4info.ts";
+import { create } from "../p4info/message/create.ts";
+import type { Init } from "../p4info/message/descriptor.ts";
+import { batchErrors, P4RuntimeError, P4RuntimeWriteError, type UpdateStatus } from "./call-error.ts";
+import { Code } from "./code.ts";
+import { type CallOptions, Connection, type ConnectionOptions, isServiceError } from "./connection.ts";
+import { cookieOf } from "./cookie.ts";
+import { describeUpdate } from "./describe.ts";
+import { electionIdMessage } from "./election-id.ts";
+import { EntityBuilder, type Params } from "./entities.ts";
+import {
+  CapabilitiesRequest,
+  type Entity,
+  type ForwardingPipelineConfig,
+  GetForwardingPipelineConfigRequest,
+  type GetForwardingPipelineConfigRequest_ResponseType,
+  type PacketIn,
+  ReadRequest,
+  SetForwardingPipelineConfigRequest,
+  type StreamError,
+  StreamMessageRequest,
+  type StreamMessageResponse,
+  type Update,
+  WriteRequest,
+} from "./proto/generated/p4runtime.ts";
+import type { BoundedQueue } from "./queue.ts";
+import { Schema } from "./schema.ts";
+import { P4RuntimeService } from "./service.ts";
+import { type ArbitrationState, Session } from "./session.ts";
+
+/** Updates in one request. The errors of more than about 400 would not fit into one HTTP/2 header of Node. */
+export const UPDATES_PER_REQUEST = 256;
+
+const DEFAULT_TIMEOUT = 10_000;
+/** For calls that carry whole programs or tables. */
+const LONG_TIMEOUT = 60_000;
+
+export interface ClientOptions extends ConnectionOptions {
+  /** 1 unless given. (BMv2's own default is 0, which P4Runtime forbids.) */
+  readonly deviceId?: bigint;
+  /** Name of the role; the default role, which may do everything, unless given. */
+  readonly role?: string;
+  /** Milliseconds that a call may take: 10,000, or 60,000 for pipelines and reads. */
+  readonly timeout?: number;
+  /** Packets from the switch that may wait to be read: 1024. Further ones are dropped and counted. */
+  readonly packetQueue?: number;
+  /** Called with each answer to arbitration and each change of the primary. */
+  readonly onArbitration?: (state: ArbitrationState) => void;
+  /** Called when the switch refuses a packet or another stream message. */
+  readonly onStreamError?: (error: StreamError) => void;
+  /** Called once when the stream ends, unless by `close()`. */
+  readonly onDisconnect?: (error: P4RuntimeError) => void;
+  /** Called with digests, idle timeouts and the like. */
+  readonly onMessage?: (message: StreamMessageResponse) => void;
+}
+
+export interface PushOptions extends CallOptions {
+  /** VERIFY_AND_COMMIT unless given. */
+  readonly action?: "VERIFY" | "VERIFY_AND_SAVE" | "VERIFY_AND_COMMIT" | "RECONCILE_AND_COMMIT";
+  /** `cookieOf` the program unless given. */
+  readonly cookie?: bigint;
+}
+
+export interface ReceivedPacket {
+  readonly payload: Uint8Array;
+  /** By name in the packet_in header; empty without a schema. */
+  readonly metadata: Readonly<Record<string, bigint>>;
+  readonly message: PacketIn;
+}
+
+/**
+ * A client of one P4Runtime device.
+ *
+ * ```ts
+ * const client = await P4RuntimeClient.connect({ address: "127.0.0.1:9559" });
+ * await client.arbitrate(1n);
+ * await client.pushPipeline(p4info, json);
+ * const { entities } = client;
+ * await client.write([insert(entities.tableEntry("ipv4_lpm", { dst: "10.0.0.0/8" }, "forward", { port: 1 }))]);
+ * for await (const entity of client.read([entities.allEntries("ipv4_lpm")])) console.log(entity);
+ * await client.close();
+ * ```
+ *
+ * Every call has a deadline and takes an AbortSignal; failures are P4RuntimeError with a canonical code and the address. It does not
+ * reconnect by itself: when the stream ends, `onDisconnect` is called, and a new client is made.
+ */
+export class P4RuntimeClient {
+  readonly address: string;
+  readonly deviceId: bigint;
+  readonly role: string;
+  readonly #connection: Connection;
+  readonly #session: Session;
+  readonly #timeout: number | undefined;
+  #apiVersion = "";
+  #entities: EntityBuilder | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(options: ClientOptions) {
+    this.address = options.address;
+    this.deviceId = options.deviceId ?? 1n;
+    this.role = options.role ?? "";
+    this.#timeout = options.timeout;
+    this.#connection = new Connection(options);
+    this.#session = new Session(this.#connection, {
+      deviceId: this.deviceId,
+      role: this.role,
+      packetQueue: options.packetQueue ?? 1024,
+      onArbitration: options.onArbitration,
+      onStreamError: options.onStreamError,
+      onDisconnect: options.onDisconnect,
+      onMessage: options.onMessage,
+    });
+  }
+
+  /**
+   * Connect, and ask for the server's version.
+   *
+   * @throws P4RuntimeError UNAVAILABLE when nobody listens or TLS fails, DEADLINE_EXCEEDED when the server is silent.
+   */
+  static async connect(options: ClientOptions, call: CallOptions = {}): Promise<P4RuntimeClient> {
+    const client = new P4RuntimeClient(options);
+    try {
+      client.#apiVersion = await client.#capabilities(call);
+      return client;
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+  }
+
+  /** The version of P4Runtime that the server reports; `"1.0"` for one that has no Capabilities call. */
+  get apiVersion(): string {
+    return this.#apiVersion;
+  }
+
+  /** What the last answer to arbitration said; undefined before the first. */
+  get arbitration(): ArbitrationState | undefined {
+    return this.#session.state;
+  }
+
+  get isPrimary(): boolean {
+    return this.#session.state?.isPrimary ?? false;
+  }
+
+  /** Makes entities from names. @throws P4RuntimeError FAILED_PRECONDITION before a program is known (`pushPipeline`, `useProgram`) */
+  get entities(): EntityBuilder {
+    if (this.#entities === undefined)
+      throw new P4RuntimeError(
+        Code.FAILED_PRECONDITION,
+        this.address,
+        "entities",
+        "the program is not known yet; push a pipeline or call useProgram()",
+      );
+    return this.#entities;
+  }
+
+  get schema(): Schema {
+    return this.entities.schema;
+  }
+
+  /** Take the names from this P4Info, or from the one on the switch. @throws P4RuntimeError, EntityError */
+  async useProgram(p4info?: P4Info, options: CallOptions = {}): Promise<Schema> {
+    const info = p4info ?? (await this.getPipeline("P4INFO_AND_COOKIE", options))?.p4info;
+    if (info === undefined)
+      throw new P4RuntimeError(
+        Code.FAILED_PRECONDITION,
+        this.address,
+        "useProgram",
+        "the switch has no program",
+      );
+    this.#entities = new EntityBuilder(new Schema(info));
+    return this.#entities.schema;
+  }
+
+  /**
+   * Take part in the election of the primary. The highest id wins; undefined stays a backup.
+   *
+   * Opens the stream on the first call. An id that was sent last is not sent again, since some servers give no answer to that.
+   *
+   * @returns whether this client is the primary now.
+   * @throws P4RuntimeError when the stream breaks or is refused (an id that is in use: INVALID_ARGUMENT).
+   */
+  arbitrate(electionId: bigint | undefined, options: CallOptions = {}): Promise<ArbitrationState> {
+    const message = electionId === undefined ? undefined : electionIdMessage(electionId);
+    return this.#session.arbitrate(message, { ...options, timeout: this.#limit(options, DEFAULT_TIMEOUT) });
+  }
+
+  /**
+   * Give the switch a program.
+   *
+   * @param deviceConfig for BMv2 and the embedded switch: the JSON of the compiler.
+   * @throws P4RuntimeError, EntityError
+   */
+  async pushPipeline(
+    p4info: Init<P4Info>,
+    deviceConfig: Uint8Array,
+    options: PushOptions = {},
+  ): Promise<void> {
+    if (deviceConfig.length === 0)
+      throw new P4RuntimeError(
+        Code.INVALID_ARGUMENT,
+        this.address,
+        "SetForwardingPipelineConfig",
+        "the device config is empty",
+      );
+    const action = options.action ?? "VERIFY_AND_COMMIT";
+    const cookie = options.cookie ?? cookieOf(p4info, deviceConfig);
+    await this.#setPipeline(action, { p4info, p4DeviceConfig: deviceConfig, cookie: { cookie } }, options);
+    if (action !== "VERIFY")
+      await this.useProgram(
+        create(SetForwardingPipelineConfigRequest, { config: { p4info } }).config?.p4info,
+      );
+  }
+
+  /** Run the program that was pushed with VERIFY_AND_SAVE. */
+  commitPipeline(options: CallOptions = {}): Promise<void> {
+    return this.#setPipeline("COMMIT", undefined, options);
+  }
+
+  /** The program on the switch, in the parts that are asked for; undefined when there is none. */
+  async getPipeline(
+    parts: GetForwardingPipelineConfigRequest_ResponseType = "ALL",
+    options: CallOptions = {},
+  ): Promise<ForwardingPipelineConfig | undefined> {
+    try {
+      const response = await this.#connection.unary(
+        "GetForwardingPipelineConfig",
+        P4RuntimeService.GetForwardingPipelineConfig,
+        GetForwardingPipelineConfigRequest,
+        { deviceId: this.deviceId, responseType: parts },
+        { ...options, timeout: this.#limit(options, LONG_TIMEOUT) },
+      );
+      return response.config;
+    } catch (error) {
+      // BMv2 answers so before the first push, where the specification has an empty answer.
+      if (error instanceof P4RuntimeError && error.code === Code.FAILED_PRECONDITION) return undefined;
+      throw error;
+    }
+  }
+
+  /** The cookie of the program on the switch; undefined when there is no program or it has none. */
+  async getCookie(options: CallOptions = {}): Promise<bigint | undefined> {
+    return (await this.getPipeline("COOKIE_ONLY", options))?.cookie?.cookie;
+  }
+
+  /**
+   * Carry out updates. They go in requests of at most 256, one after the other; within a request the switch may take them in any order, so
+   * updates that need each other belong in separate calls. All are attempted, whichever fail.
+   *
+   * @throws P4RuntimeWriteError with the status of each update when some failed.
+   * @throws P4RuntimeError when the switch took none (not the primary, no connection) or stopped to answer.
+   */
+  async write(updates: readonly Update[], options: CallOptions = {}): Promise<void> {
+    const batches: (readonly Update[])[] = [];
+    for (let at = 0; at < updates.length; at += UPDATES_PER_REQUEST)
+      batches.push(updates.slice(at, at + UPDATES_PER_REQUEST));
+    const done: UpdateStatus[] = [];
+    let failure: P4RuntimeError | undefined;
+    let hasDetails = false;
+    for (const batch of batches) {
+      const outcome = await this.#writeBatch(batch, options);
+      done.push(...outcome.updates);
+      failure ??= outcome.failure;
+      hasDetails ||= outcome.hasDetails;
+      if (outcome.isWhole) {
+        // The rest would fare no better, and nobody knows what became of a request that got no answer.
+        if (done.length === batch.length) throw outcome.failure;
+        const rest = updates.slice(done.length);
+        done.push(...rest.map((update) => statusOf(update, outcome.failure.code, "not attempted", "")));
+        throw this.#writeError(done, outcome.failure, true);
+      }
+    }
+    if (failure !== undefined) throw this.#writeError(done, failure, hasDetails);
+  }
+
+  /**
+   * Read the entities that the given ones select; see P4Runtime on wildcards.
+   *
+   * @throws P4RuntimeError while the answer is read.
+   */
+  async *read(entities: readonly Entity[], options: CallOptions = {}): AsyncGenerator<Entity, void> {
+    const responses = this.#connection.serverStream(
+      "Read",
+      P4RuntimeService.Read,
+      ReadRequest,
+      { deviceId: this.deviceId, role: this.role, entities },
+      { ...options, timeout: this.#limit(options, LONG_TIMEOUT) },
+    );
+    try {
+      for await (const response of responses) yield* response.entities;
+    } catch (error) {
+      throw readError(error);
+    }
+  }
+
+  /** Like `read`, all at once. */
+  async readAll(entities: readonly Entity[], options: CallOptions = {}): Promise<Entity[]> {
+    const found: Entity[] = [];
+    for await (const entity of this.read(entities, options)) found.push(entity);
+    return found;
+  }
+
+  /**
+   * Packets from the switch. The loop ends when the client is closed, and throws when the stream breaks. While nobody reads, up to
+   * `packetQueue` packets wait; those beyond are counted in `packetsDropped`.
+   */
+  async *packets(options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<ReceivedPacket, void> {
+    const queue: BoundedQueue<PacketIn> = this.#session.packets;
+    for (;;) {
+      const next = await queue.next(options.signal);
+      if (next.done === true) return;
+      const message = next.value;
+      const metadata =
+        this.#entities === undefined || message.metadata.length === 0
+          ? {}
+          : this.#entities.packetIn(message.metadata);
+      yield { payload: message.payload, metadata, message };
+    }
+  }
+
+  /** Packets that were lost because nobody read them in time. */
+  get packetsDropped(): number {
+    return this.#session.packets.dropped;
+  }
+
+  /** Stream messages that the switch refused. */
+  get streamErrors(): number {
+    return this.#session.streamErrors;
+  }
+
+  /**
+   * Send a packet through the switch. That it was refused is told by `onStreamError`.
+   *
+   * @param metadata by name in the packet_out header.
+   * @throws P4RuntimeError FAILED_PRECONDITION when the stream is not open; EntityError for bad metadata.
+   */
+  sendPacket(payload: Uint8Array, metadata: Params = {}): void {
+    const needsNames = this.#entities !== undefined || Object.keys(metadata).length > 0;
+    const hasHeader = needsNames && this.schema.packetOut !== undefined;
+    const values = hasHeader || Object.keys(metadata).length > 0 ? this.entities.packetOut(metadata) : [];
+    this.#session.send(
+      create(StreamMessageRequest, { update: { case: "packet", value: { payload, metadata: values } } }),
+    );
+  }
+
+  /** End the stream and the connection. Further calls wait for the same end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#session.close().then(() => this.#connection.close());
+    return this.#closing;
+  }
+
+  #limit(options: CallOptions, otherwise: number): number {
+    return options.timeout ?? this.#timeout ?? otherwise;
+  }
+
+  async #capabilities(options: CallOptions): Promise<string> {
+    try {
+      const response = await this.#connection.unary(
+        "Capabilities",
+        P4RuntimeService.Capabilities,
+        CapabilitiesRequest,
+        {},
+        { ...options, timeout: this.#limit(options, DEFAULT_TIMEOUT) },
+      );
+      return response.p4runtimeApiVersion;
+    } catch (error) {
+      if (error instanceof P4RuntimeError && error.code === Code.UNIMPLEMENTED) return "1.0";
+      throw error;
+    }
+  }
+
+  async #setPipeline(
+    action: NonNullable<PushOptions["action"]> | "COMMIT",
+    config: Init<ForwardingPipelineConfig> | undefined,
+    options: CallOptions,
+  ): Promise<void> {
+    await this.#connection.unary(
+      "SetForwardingPipelineConfig",
+      P4RuntimeService.SetForwardingPipelineConfig,
+      SetForwardingPipelineConfigRequest,
+      { deviceId: this.deviceId, role: this.role, electionId: this.#session.electionId, action, config },
+      { ...options, timeout: this.#limit(options, LONG_TIMEOUT) },
+    );
+  }
+
+  async #writeBatch(updates: readonly Update[], options: CallOptions): Promise<BatchOutcome> {
+    try {
+      await this.#connection.unary(
+        "Write",
+        P4RuntimeService.Write,
+        WriteRequest,
+        { deviceId: this.deviceId, role: this.role, electionId: this.#session.electionId, updates },
+        { ...options, timeout: this.#limit(options, DEFAULT_TIMEOUT) },
+      );
+    } catch (error) {
+      if (!(error instanceof P4RuntimeError)) throw error;
+      return failedBatch(updates, error);
+    }
+    return {
+      updates: updates.map((update) => statusOf(update, Code.OK, "", "")),
+      failure: undefined,
+      isWhole: false,
+      hasDetails: false,
+    };
+  }
+
+  #writeError(
+    updates: readonly UpdateStatus[],
+    failure: P4RuntimeError,
+    hasDetails: boolean,
+  ): P4RuntimeError {
+    if (!hasDetails) return new P4RuntimeWriteError(this.address, reasonOf(failure), undefined, failure);
+    const failed = updates.filter((update) => update.code !== Code.OK);
+    const shown = failed
+      .slice(0, 3)
+      .map(
+        ({ update, code, message }) =>
+          `\n  ${describeUpdate(update, this.#entities?.schema)}: ${codeText(code)}: ${message}`,
+      );
+    const more = failed.length > shown.length ? `\n  and ${failed.length - shown.length} more` : "";
+    const text = `${failed.length} of ${updates.length} updates failed${shown.join("")}${more}`;
+    return new P4RuntimeWriteError(this.address, text, updates, failure);
+  }
+}
+
+/** What became of one request. */
+type BatchOutcome =
+  | {
+      readonly updates: readonly UpdateStatus[];
+      readonly failure: P4RuntimeError | undefined;
+      readonly isWhole: false;
+      readonly hasDetails: boolean;
+    }
+  /** The request failed as a whole. */
+  | {
+      readonly updates: readonly UpdateStatus[];
+      readonly failure: P4RuntimeError;
+      readonly isWhole: true;
+      readonly hasDetails: false;
+    };
+
+function failedBatch(updates: readonly Update[], failure: P4RuntimeError): BatchOutcome {
+  // UNKNOWN means that single updates failed; any other code that the request was refused (12.3).
+  if (failure.code !== Code.UNKNOWN)
+    return {
+      updates: updates.map((update) => statusOf(update, failure.code, reasonOf(failure), "")),
+      failure,
+      isWhole: true,
+      hasDetails: false,
+    };
+  const errors = isServiceError(failure.cause) ? batchErrors(failure.cause) : undefined;
+  const hasDetails = errors?.length === updates.length;
+  return {
+    updates: updates.map((update, index) => {
+      const error = hasDetails ? errors[index] : undefined;
+      if (error === undefined) return statusOf(update, Code.UNKNOWN, reasonOf(failure), "");
+      return statusOf(update, error.canonicalCode, error.message, error.space, error.code);
+    }),
+    failure,
+    isWhole: false,
+    hasDetails,
+  };
+}
+
+function statusOf(update: Update, code: number, message: string, space: string, spaceCode = 0): UpdateStatus {
+  return { code, message, space, spaceCode, update };
+}
+
+/** The server's own words. */
+function reasonOf(failure: P4RuntimeError): string {
+  return isServiceError(failure.cause) ? failure.cause.details : failure.message;
+}
+
+function codeText(code: number): string {
+  return Object.entries(Code).find(([, value]) => value === code)?.[0] ?? `code ${code}`;
+}
+
+/** The first failing request of a read in the text, instead of "1 of 1 reads failed". */
+function readError(error: unknown): unknown {
+  if (!(error instanceof P4RuntimeError) || !isServiceError(error.cause)) return error;
+  const first = batchErrors(error.cause)?.find((detail) => detail.canonicalCode !== Code.OK);
+  if (first === undefined) return error;
+  return new P4RuntimeError(first.canonicalCode, error.address, error.call, first.message, error.cause);
+}

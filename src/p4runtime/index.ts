@@ -1,0 +1,53 @@
+/** P4Runtime: messages, a client that works with the names of a program, and values in canonical form. */
+export {
+  create,
+  decode,
+  encode,
+  type Init,
+  MessageError,
+  P4Info,
+  p4infoFromBinary,
+  p4infoFromFile,
+  p4infoFromText,
+  p4infoToBinary,
+  p4infoToText,
+} from "../p4info/index.ts";
+export { P4RuntimeError, P4RuntimeWriteError, type UpdateStatus } from "./call-error.ts";
+export {
+  type ClientOptions,
+  P4RuntimeClient,
+  type PushOptions,
+  type ReceivedPacket,
+  UPDATES_PER_REQUEST,
+} from "./client.ts";
+export { Code, type CodeName, codeName } from "./code.ts";
+export type { CallOptions, TlsOptions } from "./connection.ts";
+export { cookieOf } from "./cookie.ts";
+export {
+  describeEntity,
+  describeParams,
+  describeUpdate,
+  type NamedTableEntry,
+  nameTableEntry,
+} from "./describe.ts";
+export {
+  type ActionInput,
+  EntityBuilder,
+  insert,
+  type MatchInputs,
+  modify,
+  type Params,
+  type ReplicaInput,
+  remove,
+  type TableEntryOptions,
+  type WeightedAction,
+} from "./entities.ts";
+export { EntityError, type EntityErrorCode } from "./entity-error.ts";
+export { formatMatch, type Match, type MatchInput, type MatchKind } from "./match.ts";
+export * from "./proto/generated/p4data.ts";
+export * from "./proto/generated/p4runtime.ts";
+export { Status } from "./proto/generated/status.ts";
+export * from "./schema.ts";
+export { P4RuntimeService } from "./service.ts";
+export type { ArbitrationState } from "./session.ts";
+export { bigintOf, bytesOf, canonicalBytes, type Value } from "./values.ts";

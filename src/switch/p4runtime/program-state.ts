@@ -1,0 +1,278 @@
+import { create } from "../../p4info/message/create.ts";
+import type { Init } from "../../p4info/message/descriptor.ts";
+import {
+  ActionProfileMember,
+  CounterEntry,
+  type DirectCounterEntry,
+  type DirectMeterEntry,
+  type Entity,
+  MeterEntry,
+  PacketReplicationEngineEntry,
+  RegisterEntry,
+  TableEntry,
+  type Update,
+  type Update_Type,
+} from "../../p4runtime/proto/generated/p4runtime.ts";
+import type { Schema, TableSchema } from "../../p4runtime/schema.ts";
+import { CellStore, counterData, counterValue, meterRates } from "./cells.ts";
+import { ProfileStore } from "./profile-store.ts";
+import { ReplicationStore } from "./replication-store.ts";
+import { invalidArgument, statusOf, unimplemented } from "./status.ts";
+import { TableStore } from "./table-store.ts";
+import type { TargetProgram } from "./target.ts";
+
+/** A program of the target together with everything that clients wrote to it: one store per kind of entity. */
+export class ProgramState {
+  readonly schema: Schema;
+  readonly program: TargetProgram;
+  readonly #tables: TableStore;
+  readonly #profiles: ProfileStore;
+  readonly #cells: CellStore;
+  readonly #replication: ReplicationStore;
+
+  constructor(schema: Schema, program: TargetProgram, hasPort: (port: number) => boolean) {
+    this.schema = schema;
+    this.program = program;
+    this.#profiles = new ProfileStore(schema, program, hasPort);
+    this.#tables = new TableStore(schema, program, this.#profiles);
+    this.#cells = new CellStore(schema, program);
+    this.#replication = new ReplicationStore(program);
+  }
+
+  /**
+   * Carry out one update, wholly or not at all.
+   *
+   * @throws StatusError, EntityError or TargetError
+   */
+  write(update: Update): void {
+    const { type } = update;
+    if (type !== "INSERT" && type !== "MODIFY" && type !== "DELETE")
+      throw invalidArgument(`the update has ${type === "UNSPECIFIED" ? "no" : "an unknown"} type`);
+    const entity = update.entity?.entity;
+    if (entity === undefined) throw invalidArgument("the update has no entity");
+    switch (entity.case) {
+      case "tableEntry":
+        this.#tables.write(type, entity.value);
+        return;
+      case "actionProfileMember":
+        this.#profiles.writeMember(type, entity.value);
+        return;
+      case "actionProfileGroup":
+        this.#profiles.writeGroup(type, entity.value);
+        return;
+      case "counterEntry":
+        this.#cells.writeCounter(type, entity.value);
+        return;
+      case "meterEntry":
+        this.#cells.writeMeter(type, entity.value);
+        return;
+      case "registerEntry":
+        this.#cells.writeRegister(type, entity.value);
+        return;
+      case "directCounterEntry":
+        this.#writeDirectCounter(type, entity.value);
+        return;
+      case "directMeterEntry":
+        this.#writeDirectMeter(type, entity.value);
+        return;
+      case "packetReplicationEngineEntry":
+        this.#replication.write(type, entity.value);
+        return;
+      default:
+        throw unimplemented(`${entity.case} is not supported`);
+    }
+  }
+
+  /**
+   * The entities that a read request selects.
+   *
+   * @throws StatusError, EntityError or TargetError
+   */
+  read(request: Entity): Init<Entity>[] {
+    const entity = request.entity;
+    if (entity === undefined) throw invalidArgument("the entity to read is empty");
+    switch (entity.case) {
+      case "tableEntry":
+        return this.#tables.read(entity.value).map((value) => wrap({ case: "tableEntry", value }));
+      case "actionProfileMember":
+        return this.#profiles
+          .readMembers(entity.value)
+          .map((value) => wrap({ case: "actionProfileMember", value }));
+      case "actionProfileGroup":
+        return this.#profiles
+          .readGroups(entity.value)
+          .map((value) => wrap({ case: "actionProfileGroup", value }));
+      case "counterEntry":
+        return this.#cells.readCounters(entity.value).map((value) => wrap({ case: "counterEntry", value }));
+      case "meterEntry":
+        return this.#cells.readMeters(entity.value).map((value) => wrap({ case: "meterEntry", value }));
+      case "registerEntry":
+        return this.#cells.readRegisters(entity.value).map((value) => wrap({ case: "registerEntry", value }));
+      case "directCounterEntry":
+        return this.#readDirectCounters(entity.value).map((value) =>
+          wrap({ case: "directCounterEntry", value }),
+        );
+      case "directMeterEntry":
+        return this.#readDirectMeters(entity.value).map((value) => wrap({ case: "directMeterEntry", value }));
+      case "packetReplicationEngineEntry":
+        return this.#replication
+          .read(entity.value)
+          .map((value) => wrap({ case: "packetReplicationEngineEntry", value }));
+      default:
+        throw unimplemented(`${entity.case} is not supported`);
+    }
+  }
+
+  /**
+   * Take over what clients wrote to another program: entries, members, groups, multicast groups, clone sessions, meters, and the cells of
+   * counters and registers that both programs have.
+   *
+   * @throws StatusError INVALID_ARGUMENT that names the first thing that cannot be kept; then this state is of no use.
+   */
+  takeOver(old: ProgramState): void {
+    const replay = (what: string, entity: Entity["entity"], type: Update_Type = "INSERT"): void => {
+      try {
+        this.write({ type, entity: { entity } });
+      } catch (error) {
+        throw invalidArgument(`${what} cannot be kept: ${statusOf(error).message}`);
+      }
+    };
+    const { members, groups } = old.#profiles.entries();
+    for (const member of members)
+      replay("an action profile member", {
+        case: "actionProfileMember",
+        value: create(ActionProfileMember, member),
+      });
+    for (const value of groups) replay("an action profile group", { case: "actionProfileGroup", value });
+
+    for (const { table, entries, default: defaultEntry } of old.#tables.changes()) {
+      const kept = this.schema.tables.find(table.id);
+      if (entries.length === 0 && defaultEntry === undefined) continue;
+      if (kept === undefined || shapeOf(kept) !== shapeOf(table))
+        throw invalidArgument(
+          `the entries of table ${table.name} cannot be kept: the table is not the same in the new program`,
+        );
+      // Entries that the program brings and that may be deleted: what was is what counts.
+      for (const own of this.#tables.changes().find((change) => change.table.id === table.id)?.entries ?? [])
+        replay(`table ${table.name}`, { case: "tableEntry", value: create(TableEntry, own) }, "DELETE");
+      for (const entry of entries)
+        replay(`an entry of table ${table.name}`, { case: "tableEntry", value: withoutReadOnly(entry) });
+      if (defaultEntry !== undefined)
+        replay(
+          `the default entry of table ${table.name}`,
+          { case: "tableEntry", value: create(TableEntry, defaultEntry) },
+          "MODIFY",
+        );
+    }
+    for (const entry of old.#replication.entries())
+      replay("a multicast group or clone session", {
+        case: "packetReplicationEngineEntry",
+        value: create(PacketReplicationEngineEntry, entry),
+      });
+    for (const meter of old.#cells.meterChanges())
+      replay("a meter", { case: "meterEntry", value: create(MeterEntry, meter) }, "MODIFY");
+    this.#copyCells(old);
+  }
+
+  /** Cells go on counting where an array of the same name, size and width is there. */
+  #copyCells(old: ProgramState): void {
+    for (const counter of this.schema.counters.all) {
+      const before = old.schema.counters.find(counter.name);
+      if (before === undefined || before.size !== counter.size) continue;
+      for (const { index, data } of old.#cells.readCounters(create(CounterEntry, { counterId: before.id })))
+        if (data !== undefined)
+          this.#cells.writeCounter("MODIFY", create(CounterEntry, { counterId: counter.id, index, data }));
+    }
+    for (const register of this.schema.registers.all) {
+      const before = old.schema.registers.find(register.name);
+      const isSame = before?.size === register.size && before.bitwidth === register.bitwidth;
+      if (before === undefined || !isSame || register.bitwidth === undefined) continue;
+      for (const { index, data } of old.#cells.readRegisters(
+        create(RegisterEntry, { registerId: before.id }),
+      ))
+        this.#cells.writeRegister("MODIFY", create(RegisterEntry, { registerId: register.id, index, data }));
+    }
+  }
+
+  #writeDirectCounter(type: Update_Type, message: DirectCounterEntry): void {
+    if (type !== "MODIFY") throw invalidArgument("direct counters can only be modified");
+    const key = keyOf(message.tableEntry);
+    this.#expectCounter(this.#tables.table(key.tableId));
+    const installed = this.#tables.selectOne(key);
+    if (message.data !== undefined) installed.writeCounter(counterValue(message.data));
+  }
+
+  #readDirectCounters(message: DirectCounterEntry): Init<DirectCounterEntry>[] {
+    const key = keyOf(message.tableEntry);
+    const ids = this.#tableIds(key, (table) => table.directCounter !== undefined);
+    return ids.flatMap((tableId) => {
+      this.#expectCounter(this.#tables.table(tableId));
+      return this.#tables
+        .select({ ...key, tableId })
+        .map(({ entry, installed }) => ({ tableEntry: entry, data: counterData(installed.readCounter()) }));
+    });
+  }
+
+  #writeDirectMeter(type: Update_Type, message: DirectMeterEntry): void {
+    if (type !== "MODIFY") throw invalidArgument("direct meters can only be modified");
+    if (message.counterData !== undefined) throw unimplemented("counters of meter colours are not supported");
+    const key = keyOf(message.tableEntry);
+    const table = this.#tables.table(key.tableId);
+    if (table.directMeter === undefined) throw invalidArgument(`table ${table.name} has no direct meter`);
+    const rates = message.config === undefined ? undefined : meterRates(table.directMeter, message.config);
+    this.#tables.selectOne(key).writeMeter(rates);
+    this.#tables.setMeterConfig(key, message.config);
+  }
+
+  #readDirectMeters(message: DirectMeterEntry): Init<DirectMeterEntry>[] {
+    const key = keyOf(message.tableEntry);
+    const ids = this.#tableIds(key, (table) => table.directMeter !== undefined);
+    return ids.flatMap((tableId) => {
+      const table = this.#tables.table(tableId);
+      if (table.directMeter === undefined) throw invalidArgument(`table ${table.name} has no direct meter`);
+      return this.#tables
+        .select({ ...key, tableId })
+        .map(({ entry, meterConfig }) => ({ tableEntry: entry, config: meterConfig }));
+    });
+  }
+
+  #tableIds(key: TableEntry, has: (table: TableSchema) => boolean): number[] {
+    if (key.tableId !== 0) return [key.tableId];
+    return this.#tables
+      .tables()
+      .filter(has)
+      .map((table) => table.id);
+  }
+
+  #expectCounter(table: TableSchema): void {
+    if (table.directCounter === undefined) throw invalidArgument(`table ${table.name} has no direct counter`);
+  }
+}
+
+function wrap(entity: Init<Entity>["entity"]): Init<Entity> {
+  return { entity };
+}
+
+function keyOf(entry: TableEntry | undefined): TableEntry {
+  return entry ?? create(TableEntry);
+}
+
+function withoutReadOnly(entry: Init<TableEntry>): TableEntry {
+  return { ...create(TableEntry, entry), isConst: false };
+}
+
+/** What of a table decides whether entries of one program mean the same in another. */
+function shapeOf(table: TableSchema): string {
+  return JSON.stringify({
+    name: table.name,
+    fields: table.fields.all.map(({ id, name, kind, bitwidth }) => [id, name, kind, bitwidth]),
+    actions: [...table.actions.values()].map(({ action, scope }) => [
+      action.id,
+      action.name,
+      scope,
+      action.params.all.map(({ id, bitwidth }) => [id, bitwidth]),
+    ]),
+    implementation: table.implementation?.name,
+    resources: [table.directCounter?.name, table.directMeter?.name],
+  });
+}
