@@ -9,12 +9,6 @@ import {
 } from "./engine/compile.ts";
 import { cloneRequested, instanceType, PacketState } from "./engine/packet-state.ts";
 import { type RandomSource, seededRandom } from "./engine/random.ts";
-import type { TraceEvent, Tracer } from "./engine/trace.ts";
-import { type Replica, ReplicationEngine } from "./replication/replication-engine.ts";
-import type { CounterArray, MeterArray, ParseValueSet, RegisterArray } from "./state/arrays.ts";
-import type { ActionProfile } from "./tables/action-profile.ts";
-import { SwitchRuntimeError } from "./tables/runtime-error.ts";
-import type { Table } from "./tables/table.ts";
 import {
   clearMetadata,
   copyField,
@@ -22,8 +16,13 @@ import {
   getField,
   setField,
   type TargetFields,
-  targetFields,
-} from "./target-fields.ts";
+} from "./engine/target-fields.ts";
+import type { TraceEvent, Tracer } from "./engine/trace.ts";
+import { type Replica, ReplicationEngine } from "./replication/replication-engine.ts";
+import type { CounterArray, MeterArray, ParseValueSet, RegisterArray } from "./state/arrays.ts";
+import type { ActionProfile } from "./tables/action-profile.ts";
+import { SwitchRuntimeError } from "./tables/runtime-error.ts";
+import type { Table } from "./tables/table.ts";
 import { type Dequeued, TrafficManager } from "./trafficmanager/traffic-manager.ts";
 
 /** v1model's drop port in simple_switch. */
@@ -159,7 +158,8 @@ export class Switch {
   private readonly maxPasses: number;
   private readonly portNumbers: ReadonlySet<number> | undefined;
   private readonly dropCounts: Record<DropReason, number>;
-  private readonly portCounts = new Map<number, MutablePortCounters>();
+  /** By port number; sparse for large numbers. */
+  private readonly portCounts: (MutablePortCounters | undefined)[] = [];
   private pool: PacketState[] = [];
   /** Resubmitted and recirculated packets. */
   private readonly again: PacketState[] = [];
@@ -197,13 +197,11 @@ export class Switch {
    * this switch and only once, since it carries the program's run-time state.
    */
   preparePipeline(json: Bmv2JsonSource): Engine {
-    const engine = compileProgram(readProgram(json), {
+    return compileProgram(readProgram(json), {
       dropPort: this.dropPort,
       random: this.random,
       log: this.options.log,
     });
-    targetFields(engine.layout);
-    return engine;
   }
 
   /**
@@ -218,7 +216,7 @@ export class Switch {
     this.replication.clear();
     this.pool = [];
     this.dequeued = { packet: new PacketState(engine.layout), port: 0, queue: 0, depth: 0 };
-    this.loaded = { engine, fields: targetFields(engine.layout), functions: engine.functions };
+    this.loaded = { engine, fields: engine.target, functions: engine.functions };
     if (this.tracer !== undefined) this.trace(this.tracer);
   }
 
@@ -316,19 +314,19 @@ export class Switch {
 
   /** What a port received and sent. */
   port(number: number): PortCounters {
-    return this.portCounts.get(number) ?? { rxPackets: 0, rxBytes: 0, txPackets: 0, txBytes: 0 };
+    return this.portCounts[number] ?? { rxPackets: 0, rxBytes: 0, txPackets: 0, txBytes: 0 };
   }
 
   /** Ports that have received or sent anything, in numeric order. */
   usedPorts(): readonly number[] {
-    return [...this.portCounts.keys()].sort((a, b) => a - b);
+    return this.portCounts.flatMap((counters, port) => (counters === undefined ? [] : [port]));
   }
 
   private countersOf(port: number): MutablePortCounters {
-    let counters = this.portCounts.get(port);
+    let counters = this.portCounts[port];
     if (counters === undefined) {
       counters = { rxPackets: 0, rxBytes: 0, txPackets: 0, txBytes: 0 };
-      this.portCounts.set(port, counters);
+      this.portCounts[port] = counters;
     }
     return counters;
   }
@@ -390,7 +388,7 @@ export class Switch {
     packet.ingressPort = port;
     packet.passes = 0;
     this.startPass(loaded, packet, instanceType.normal, now);
-    setField(packet, loaded.fields.ingressPort, port);
+    loaded.functions.setIngressPort(packet, packet.ingressPort);
     this.ingress(loaded, packet, now);
     this.run(loaded, now);
   }
@@ -456,15 +454,12 @@ export class Switch {
 
   /** Sets what every packet has at the start of ingress; the frame and the fields to keep are in place. */
   private startPass(loaded: Loaded, packet: PacketState, type: number, now: number): void {
-    const { fields } = loaded;
     packet.clearRequests();
     packet.packetLength = packet.length;
     packet.ingressLength = packet.length;
     packet.now = now;
     packet.passes++;
-    setField(packet, fields.packetLength, packet.length);
-    setField(packet, fields.instanceType, type);
-    setField(packet, fields.ingressTimestamp, Math.floor(now));
+    loaded.functions.beginPass(packet, type, Math.floor(now));
   }
 
   /** Everything that can happen now: packets that start again, then packets that leave the queues. */
@@ -509,9 +504,9 @@ export class Switch {
       this.resubmit(loaded, packet, now);
       return;
     }
-    const group = getField(packet, fields.multicastGroup);
+    const group = fields.multicastGroup === undefined ? 0 : (packet.u[fields.multicastGroup.index] ?? 0);
     if (group !== 0) {
-      setField(packet, fields.instanceType, instanceType.replication);
+      packet.u[fields.instanceType.index] = instanceType.replication;
       const replicas = this.replication.group(group)?.replicas;
       if (replicas === undefined || replicas.length === 0) this.dropped("emptyMulticastGroup", ingressPort);
       else this.replicate(loaded, packet, replicas, now);
@@ -523,7 +518,7 @@ export class Switch {
       this.give(packet);
       return;
     }
-    setField(packet, fields.instanceType, instanceType.normal);
+    packet.u[fields.instanceType.index] = instanceType.normal;
     this.enqueue(loaded, egressSpec, packet, now);
   }
 
@@ -535,9 +530,8 @@ export class Switch {
       this.give(packet);
       return;
     }
-    const queue = getField(packet, fields.priority);
-    setField(packet, fields.enqueueTimestamp, Math.floor(now));
-    setField(packet, fields.enqueueDepth, this.trafficManager.depth(port, queue));
+    const queue = fields.priority === undefined ? 0 : (packet.u[fields.priority.index] ?? 0);
+    loaded.functions.beginQueue(packet, this.trafficManager.depth(port, queue), Math.floor(now));
     packet.enqueuedAt = now;
     if (this.trafficManager.isLimited(port)) packet.detach();
     const refused = this.trafficManager.enqueue(port, queue, packet, now);
@@ -576,12 +570,12 @@ export class Switch {
     copy.copyFrameFrom(packet);
     copy.clearRequests();
     copy.packetLength = copy.length;
-    setField(copy, fields.ingressPort, packet.ingressPort);
+    loaded.functions.setIngressPort(copy, packet.ingressPort);
     functions.parse(copy);
     const { parserError } = copy;
     clearMetadata(copy, engine.layout);
     copy.parserError = parserError;
-    setField(copy, fields.ingressPort, packet.ingressPort);
+    loaded.functions.setIngressPort(copy, packet.ingressPort);
     this.keepFields(loaded, copy, packet, packet.cloneFieldList);
     setField(copy, fields.instanceType, instanceType.ingressClone);
     if (session.packetLength > 0) copy.truncateTo = session.packetLength;
@@ -605,7 +599,7 @@ export class Switch {
     copy.clearFields();
     copy.copyFrameFrom(packet);
     this.keepFields(loaded, copy, packet, packet.resubmit);
-    setField(copy, loaded.fields.ingressPort, packet.ingressPort);
+    loaded.functions.setIngressPort(copy, packet.ingressPort);
     this.startPass(loaded, copy, instanceType.resubmitted, now);
     this.give(packet);
     this.again.push(copy);
@@ -617,14 +611,14 @@ export class Switch {
     packet.egressPort = port;
     packet.queue = from.queue;
     packet.now = now;
-    setField(packet, fields.egressTimestamp, Math.floor(now));
-    setField(packet, fields.dequeueTimeDelta, Math.floor(now - packet.enqueuedAt));
-    setField(packet, fields.dequeueDepth, from.depth);
-    setField(packet, fields.queueId, from.queue);
-    setField(packet, fields.egressPort, port);
-    // Any value but the drop port: only equality with the drop port counts after egress.
-    setField(packet, fields.egressSpec, this.dropPort === 0 ? 1 : this.dropPort - 1);
-    setField(packet, fields.packetLength, packet.packetLength);
+    functions.beginEgress(
+      packet,
+      port,
+      from.queue,
+      from.depth,
+      Math.floor(now - packet.enqueuedAt),
+      Math.floor(now),
+    );
     packet.clone = 0;
     if (this.tracer !== undefined) {
       this.tracer({ kind: "egress", port, instanceType: getField(packet, fields.instanceType) });
@@ -660,7 +654,7 @@ export class Switch {
     copy.copyFrameFrom(packet);
     copy.clearRequests();
     clearMetadata(copy, engine.layout);
-    setField(copy, fields.ingressPort, packet.ingressPort);
+    loaded.functions.setIngressPort(copy, packet.ingressPort);
     this.keepFields(loaded, copy, packet, packet.cloneFieldList);
     setField(copy, fields.instanceType, instanceType.egressClone);
     copy.passes++;

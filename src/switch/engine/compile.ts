@@ -26,6 +26,7 @@ import { ProgramScope } from "./program-scope.ts";
 import { type RandomSource, randomBetween, randomBetweenBig } from "./random.ts";
 import * as arithmetic from "./runtime-arithmetic.ts";
 import { popFront, pushFront } from "./stack-shift.ts";
+import { type TargetFields, targetCode, targetFields } from "./target-fields.ts";
 import type { TraceEvent, Tracer } from "./trace.ts";
 
 /** Things that went wrong in the program, not in the switch; a packet goes on after each. */
@@ -43,6 +44,18 @@ export interface CompiledFunctions {
   readonly ingress: (packet: PacketState) => void;
   readonly egress: (packet: PacketState) => void;
   readonly deparse: (packet: PacketState) => Uint8Array;
+  readonly setIngressPort: (packet: PacketState, port: number) => void;
+  /** Sets the metadata that every pass through ingress starts with; time in whole microseconds. */
+  readonly beginPass: (packet: PacketState, type: number, time: number) => void;
+  readonly beginQueue: (packet: PacketState, depth: number, time: number) => void;
+  readonly beginEgress: (
+    packet: PacketState,
+    port: number,
+    queue: number,
+    depth: number,
+    waited: number,
+    time: number,
+  ) => void;
 }
 
 export interface EngineOptions {
@@ -62,6 +75,8 @@ export interface DigestList {
 export interface Engine {
   readonly program: Bmv2Program;
   readonly layout: PhvLayout;
+  /** Where the metadata lives that the switch itself reads and writes. */
+  readonly target: TargetFields;
   readonly functions: CompiledFunctions;
   /** Compiles the traced variant; it shares the run-time state. */
   traced(tracer: Tracer): CompiledFunctions;
@@ -92,7 +107,8 @@ class FrameMemory {
   private used = 0;
 
   allocate(length: number): Uint8Array {
-    if (length > slabSize / 4) return new Uint8Array(length);
+    // V8 keeps up to 64 bytes on its own heap, which is faster than a view of a slab.
+    if (length <= 64 || length > slabSize / 4) return new Uint8Array(length);
     if (this.used + length > this.slab.byteLength) {
       this.slab = new ArrayBuffer(slabSize);
       this.used = 0;
@@ -125,6 +141,7 @@ class EngineBuilder {
   readonly program: Bmv2Program;
   readonly options: EngineOptions;
   readonly layout: PhvLayout;
+  readonly target: TargetFields;
   readonly ingress: Pipeline;
   readonly egress: Pipeline;
   readonly tables: Table[] = [];
@@ -141,6 +158,7 @@ class EngineBuilder {
     this.program = program;
     this.options = options;
     this.layout = layOut(program);
+    this.target = targetFields(this.layout);
     this.ingress = this.pipelineNamed("ingress");
     this.egress = this.pipelineNamed("egress");
   }
@@ -183,7 +201,11 @@ class EngineBuilder {
       parts.push(pipelineCode(scope, pipeline, firstTable));
       firstTable += pipeline.tables.length;
     }
-    parts.push(parserCode(scope, parser), deparserCode(scope, deparser));
+    parts.push(
+      parserCode(scope, parser),
+      deparserCode(scope, deparser),
+      targetCode(this.target, this.options.dropPort),
+    );
     return parts.join("\n\n");
   }
 
@@ -402,6 +424,7 @@ class EngineBuilder {
     return {
       program,
       layout,
+      target: this.target,
       functions: instantiate(source, runtime),
       traced: (tracer) => instantiate(this.generate(true), { ...runtime, trace: tracer }),
       tables: byName(this.tables),
@@ -508,7 +531,7 @@ class EngineBuilder {
 
 function instantiate(source: string, runtime: Readonly<Record<string, unknown>>): CompiledFunctions {
   const names = Object.keys(runtime);
-  const text = `"use strict";\nconst { ${names.join(", ")} } = runtime;\n${source}\nreturn { parse, ingress, egress, deparse };`;
+  const text = `"use strict";\nconst { ${names.join(", ")} } = runtime;\n${source}\nreturn { parse, ingress, egress, deparse, setIngressPort, beginPass, beginQueue, beginEgress };`;
   // The one place where generated code becomes functions. Names and values of the JSON reach it only as checked numbers,
   // slot indices and JSON string literals.
   const make = new Function("runtime", text) as (

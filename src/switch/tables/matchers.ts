@@ -34,11 +34,10 @@ export class ExactMatcher implements Matcher {
 interface PrefixGroup {
   readonly prefixLength: number;
   readonly mask: Uint32Array;
-  readonly firstMask: number;
   readonly map: WordMap<TableEntry>;
 }
 
-/** One hash map per prefix length in use, asked from the longest to the shortest. */
+/** One hash map per prefix length in use, asked from the longest to the shortest. For keys of several words. */
 export class LpmMatcher implements Matcher {
   private readonly words: number;
   private groups: PrefixGroup[] = [];
@@ -49,16 +48,6 @@ export class LpmMatcher implements Matcher {
 
   find(key: Uint32Array): TableEntry | undefined {
     const { groups } = this;
-    if (this.words === 1) {
-      const word = key[0] ?? 0;
-      for (let i = 0; i < groups.length; i++) {
-        const group = groups[i];
-        if (group === undefined) break;
-        const entry = group.map.find1((word & group.firstMask) >>> 0);
-        if (entry !== undefined) return entry;
-      }
-      return undefined;
-    }
     for (let i = 0; i < groups.length; i++) {
       const group = groups[i];
       if (group === undefined) break;
@@ -72,7 +61,7 @@ export class LpmMatcher implements Matcher {
     const { prefixLength, mask } = entry.compiled;
     let group = this.groups.find((candidate) => candidate.prefixLength === prefixLength);
     if (group === undefined) {
-      group = { prefixLength, mask, firstMask: mask[0] ?? 0, map: new WordMap(this.words) };
+      group = { prefixLength, mask, map: new WordMap(this.words) };
       this.groups.push(group);
       this.groups.sort((a, b) => b.prefixLength - a.prefixLength);
     }
@@ -83,6 +72,84 @@ export class LpmMatcher implements Matcher {
     const group = this.groups.find((candidate) => candidate.prefixLength === entry.compiled.prefixLength);
     group?.map.delete(entry.compiled.value);
     if (group?.map.size === 0) this.groups = this.groups.filter((candidate) => candidate !== group);
+  }
+}
+
+/** The leading bits by which `OneWordLpmMatcher` knows which prefix lengths can match. */
+const indexBits = 16;
+
+/**
+ * Longest prefix match on one field of up to 32 bits. As in `LpmMatcher` there is a hash map per prefix length, but for
+ * each value of the leading 16 bits a bitmap tells which lengths occur there, so that few maps are asked.
+ */
+export class OneWordLpmMatcher implements Matcher {
+  private readonly width: number;
+  private readonly maps: readonly WordMap<TableEntry>[];
+  private readonly masks: Uint32Array;
+  /** Bit n - 1 of an element: prefixes of length n occur under these leading bits. */
+  private readonly lengths = new Uint32Array(1 << indexBits);
+  /** How many prefixes set a bit, for those that are longer than the index. */
+  private readonly uses = new Map<number, number>();
+  private all: TableEntry | undefined = undefined;
+
+  constructor(width: number) {
+    this.width = width;
+    this.maps = Array.from({ length: width + 1 }, () => new WordMap<TableEntry>(1));
+    this.masks = Uint32Array.from({ length: width + 1 }, (_, length) =>
+      length === 0 ? 0 : (2 ** width - 2 ** (width - length)) >>> 0,
+    );
+  }
+
+  find(key: Uint32Array): TableEntry | undefined {
+    const word = key[0] ?? 0;
+    let left = this.lengths[(word << (32 - this.width)) >>> (32 - indexBits)] ?? 0;
+    while (left !== 0) {
+      const bit = 31 - Math.clz32(left);
+      const entry = this.maps[bit + 1]?.find1((word & (this.masks[bit + 1] ?? 0)) >>> 0);
+      if (entry !== undefined) return entry;
+      left ^= 1 << bit;
+    }
+    return this.all;
+  }
+
+  /** First index and number of indices that a prefix covers. */
+  private covered(entry: TableEntry): { readonly first: number; readonly count: number } {
+    const value = entry.compiled.value[0] ?? 0;
+    const first = (value << (32 - this.width)) >>> (32 - indexBits);
+    return { first, count: 2 ** Math.max(0, indexBits - entry.compiled.prefixLength) };
+  }
+
+  insert(entry: TableEntry): void {
+    const { prefixLength } = entry.compiled;
+    if (prefixLength === 0) {
+      this.all = entry;
+      return;
+    }
+    this.maps[prefixLength]?.set(entry.compiled.value, entry);
+    const { first, count } = this.covered(entry);
+    const bit = 1 << (prefixLength - 1);
+    for (let i = first; i < first + count; i++) this.lengths[i] = (this.lengths[i] ?? 0) | bit;
+    const use = first * 64 + prefixLength;
+    this.uses.set(use, (this.uses.get(use) ?? 0) + 1);
+  }
+
+  remove(entry: TableEntry): void {
+    const { prefixLength } = entry.compiled;
+    if (prefixLength === 0) {
+      this.all = undefined;
+      return;
+    }
+    this.maps[prefixLength]?.delete(entry.compiled.value);
+    const { first, count } = this.covered(entry);
+    const use = first * 64 + prefixLength;
+    const left = (this.uses.get(use) ?? 0) - 1;
+    if (left > 0) {
+      this.uses.set(use, left);
+      return;
+    }
+    this.uses.delete(use);
+    const bit = 1 << (prefixLength - 1);
+    for (let i = first; i < first + count; i++) this.lengths[i] = (this.lengths[i] ?? 0) & ~bit;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { MatchKind } from "../bmv2json/program.ts";
 import { Meter, type MeterConfig, type MeterUnit } from "../state/meter.ts";
 import type { ActionProfile, ActionResolver, Group, Member } from "./action-profile.ts";
-import { ExactMatcher, LpmMatcher, type Matcher, TernaryMatcher } from "./matchers.ts";
+import { ExactMatcher, LpmMatcher, type Matcher, OneWordLpmMatcher, TernaryMatcher } from "./matchers.ts";
 import { SwitchRuntimeError } from "./runtime-error.ts";
 import { type EntryAction, TableEntry } from "./table-entry.ts";
 import { compileMatch, type KeyField, type Match } from "./table-key.ts";
@@ -60,9 +60,12 @@ export class Table {
       case "exact":
         this.matcher = new ExactMatcher(words);
         break;
-      case "lpm":
-        this.matcher = new LpmMatcher(words);
+      case "lpm": {
+        const only = description.key.length === 1 ? description.key[0] : undefined;
+        this.matcher =
+          only !== undefined && only.width <= 32 ? new OneWordLpmMatcher(only.width) : new LpmMatcher(words);
         break;
+      }
       default:
         this.matcher = new TernaryMatcher();
     }
