@@ -134,16 +134,16 @@ export class ControlBuilder implements ControlHandle {
   }
 
   finish(): ir.Control {
-    return Object.freeze({
+    return {
       name: this.name,
       ...(this.#doc === undefined ? {} : { doc: this.#doc }),
       gress: this.#gress,
-      actions: this.#actions,
-      tables: this.#tables,
-      registers: this.#registers,
-      counters: this.#counters,
+      actions: [...this.#actions],
+      tables: [...this.#tables],
+      registers: [...this.#registers],
+      counters: [...this.#counters],
       apply: this.#steps.finish(),
       ...this.#place,
-    });
+    };
   }
 }

@@ -1,5 +1,7 @@
 import type * as ir from "../ir/index.ts";
 import type { BitType } from "../ir/index.ts";
+import { callSite } from "./callsite.ts";
+import { ProgramError } from "./programerror.ts";
 import { type KeyLiteral, keySet } from "./steps.ts";
 import { at, type Value } from "./value.ts";
 
@@ -39,7 +41,7 @@ export class StateBuilder {
   readonly #extracts: string[] = [];
   readonly #cases: ir.SelectCase[] = [];
   #keys: readonly ir.Expression[] = [];
-  #otherwise: string = accept;
+  #otherwise: string | undefined;
 
   constructor(name: string, nameOf: (header: object) => string) {
     this.name = name;
@@ -52,9 +54,12 @@ export class StateBuilder {
     return this;
   }
 
-  /** Fields by which `on` chooses the next state. */
+  /** Fields by which `on` chooses the next state. Features that share a state select on the same fields. */
   select(...keys: readonly Value<BitType>[]): this {
-    this.#keys = keys.map((k) => k.node);
+    const nodes = keys.map((k) => k.node);
+    const same = nodes.length === this.#keys.length && nodes.every((n, i) => isSameKey(n, this.#keys[i]));
+    if (this.#keys.length > 0 && !same) this.#conflict("selects on other fields already");
+    this.#keys = nodes;
     return this;
   }
 
@@ -67,15 +72,34 @@ export class StateBuilder {
 
   /** Where all other packets go; `accept` when not said. */
   otherwise(next: StateBuilder | typeof accept | typeof reject): this {
-    this.#otherwise = typeof next === "string" ? next : next.name;
+    const name = typeof next === "string" ? next : next.name;
+    if (this.#otherwise !== undefined && this.#otherwise !== name) {
+      this.#conflict(`goes to ${this.#otherwise} otherwise already`);
+    }
+    this.#otherwise = name;
     return this;
   }
 
   finish(): ir.ParserState {
     const transition: ir.Transition =
       this.#cases.length === 0
-        ? { kind: "goto", next: this.#otherwise }
-        : { kind: "select", keys: this.#keys, cases: this.#cases, otherwise: this.#otherwise };
-    return Object.freeze({ name: this.name, extracts: this.#extracts, transition, ...this.#place });
+        ? { kind: "goto", next: this.#otherwise ?? accept }
+        : {
+            kind: "select",
+            keys: this.#keys,
+            cases: [...this.#cases],
+            otherwise: this.#otherwise ?? accept,
+          };
+    return { name: this.name, extracts: [...this.#extracts], transition, ...this.#place };
   }
+
+  #conflict(message: string): never {
+    throw new ProgramError({ code: "GP1202", message: `state ${this.name} ${message}`, at: callSite() });
+  }
+}
+
+function isSameKey(a: ir.Expression, b: ir.Expression | undefined): boolean {
+  if (a.kind === "field") return b?.kind === "field" && a.header === b.header && a.field === b.field;
+  if (a.kind === "metadata" || a.kind === "intrinsic") return b?.kind === a.kind && a.name === b.name;
+  return a === b;
 }

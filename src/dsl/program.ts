@@ -34,10 +34,11 @@ export type Phase = (typeof phases)[number];
 
 export interface ProgramOptions {
   readonly doc?: string;
-  /** Front-panel ports, numbered from 0. At most 510. */
+  /** Front-panel ports, numbered from 0. At most 511; one less with a controller's port. */
   readonly ports: number;
   /** Port number of the controller for packet-in and packet-out. */
   readonly cpuPort?: number;
+  /** Strict-priority queues per port, 1 to 8; default 1. */
   readonly priorityQueues?: number;
   readonly features: readonly Feature[];
 }
@@ -55,17 +56,24 @@ export interface SwitchProgram {
 
 /**
  * Builds and checks a program.
- * @throws ProgramError with every error found, each with its place in the user's file.
+ * @throws ProgramError with everything found, each with its place in the user's file.
  */
 export function program(name: string, options: ProgramOptions): SwitchProgram {
+  const site = callSite();
   const p = new ProgramBuilder(name, options);
   for (const feature of options.features) p.build(feature);
   const finished = p.finish();
-  const found = check(finished);
-  const errors = found.filter((d) => severityOf(d) === "error" && d.target === undefined);
-  const [first, ...rest] = errors;
-  if (first !== undefined) throw new ProgramError(first, ...rest);
-  return Object.freeze({ name, ir: finished, features: options.features, warnings: found });
+  // What has no place of its own is about the program as a whole.
+  const found = check(finished).map((d) => Object.freeze(d.at === undefined ? { ...d, at: site } : d));
+  const [first, ...rest] = found;
+  const isWrong = found.some((d) => severityOf(d) === "error" && d.target === undefined);
+  if (first !== undefined && isWrong) throw new ProgramError(first, ...rest);
+  return Object.freeze({
+    name,
+    ir: finished,
+    features: Object.freeze([...options.features]),
+    warnings: Object.freeze(found),
+  });
 }
 
 export class ProgramBuilder {
@@ -121,13 +129,13 @@ export class ProgramBuilder {
 
   /** The header in front of packets to the controller (`packet_in`). */
   packetIn<F extends string>(declaration: WireHeader<F>): Header<F> {
-    this.#packetIn = declaration.name;
+    this.#packetIn = only("packetIn", this.#packetIn, declaration.name);
     return this.#instance(declaration, false);
   }
 
   /** The header in front of packets from the controller (`packet_out`). */
   packetOut<F extends string>(declaration: WireHeader<F>): Header<F> {
-    this.#packetOut = declaration.name;
+    this.#packetOut = only("packetOut", this.#packetOut, declaration.name);
     return this.#instance(declaration, false);
   }
 
@@ -219,23 +227,25 @@ export class ProgramBuilder {
     const collect = (gress: "ingress" | "egress"): ir.Block =>
       phases.flatMap((phase) => this.#steps[gress][phase].finish());
     const o = this.#options;
-    return Object.freeze({
+    const first = this.#packetIn;
+    return deepFreeze({
       name: this.name,
       ...(o.doc === undefined ? {} : { doc: o.doc }),
       ports: o.ports,
       ...(o.cpuPort === undefined ? {} : { cpuPort: o.cpuPort }),
       priorityQueues: o.priorityQueues ?? 1,
-      headerTypes: this.#headerTypes,
+      headerTypes: [...this.#headerTypes],
       headers: [...this.#headers.values()].map((h) => h.instance),
-      metadata: this.#metadata,
+      metadata: [...this.#metadata],
       ...(this.#packetIn === undefined ? {} : { packetIn: this.#packetIn }),
       ...(this.#packetOut === undefined ? {} : { packetOut: this.#packetOut }),
       parser: this.parser.finish(),
-      checksums: this.#checksums,
+      checksums: [...this.#checksums],
       controls: this.#controls.map((c) => c.finish()),
       ingress: collect("ingress"),
       egress: collect("egress"),
-      deparser: this.#packetIn === undefined ? this.#deparser : [this.#packetIn, ...this.#deparser],
+      deparser:
+        first === undefined ? [...this.#deparser] : [first, ...this.#deparser.filter((h) => h !== first)],
     });
   }
 
@@ -243,6 +253,26 @@ export class ProgramBuilder {
     const steps = () => new Steps((header) => this.headerName(header));
     return { receive: steps(), classify: steps(), route: steps(), aggregate: steps(), deliver: steps() };
   }
+}
+
+function only(what: string, before: string | undefined, name: string): string {
+  if (before !== undefined && before !== name) {
+    const message = `the program has ${what} header ${before} already`;
+    throw new ProgramError({ code: "GP1202", message, at: callSite() });
+  }
+  return name;
+}
+
+/** Freezes plain data with all within. Nodes are shared a lot, so each is visited once. */
+function deepFreeze<T extends object>(root: T): T {
+  const done = new Set<object>();
+  const todo: object[] = [root];
+  for (let o = todo.pop(); o !== undefined; o = todo.pop()) {
+    if (done.has(o)) continue;
+    done.add(Object.freeze(o));
+    for (const value of Object.values(o)) if (typeof value === "object" && value !== null) todo.push(value);
+  }
+  return root;
 }
 
 /** What the architecture gives and takes: `intrinsic.egress_port`. */

@@ -1,17 +1,19 @@
-import { type Diagnostic, rules } from "../ir/diagnostics.ts";
+import { type Diagnostic, type RuleCode, rules, severityOf } from "../ir/diagnostics.ts";
 
-/** A program that cannot be built. `diagnostics` holds every finding, in order of the program. */
+/** A program that cannot be built. `diagnostics` holds every finding, warnings too, in order of the program. */
 export class ProgramError extends Error {
   override readonly name = "ProgramError";
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly [Diagnostic, ...Diagnostic[]];
 
   constructor(...diagnostics: readonly [Diagnostic, ...Diagnostic[]]) {
     super(diagnostics.map(describe).join("\n"));
-    this.diagnostics = diagnostics;
+    this.diagnostics = Object.freeze(diagnostics);
   }
 
-  get code(): string {
-    return this.diagnostics[0]?.code ?? "GP0000";
+  /** Code of the first error. */
+  get code(): RuleCode {
+    const [first] = this.diagnostics;
+    return (this.diagnostics.find((d) => severityOf(d) === "error") ?? first).code;
   }
 }
 
@@ -19,5 +21,5 @@ export class ProgramError extends Error {
 export function describe(d: Diagnostic): string {
   const place = d.at === undefined ? "" : `${d.at.file}:${d.at.line}:${d.at.column}: `;
   const target = d.target === undefined ? "" : ` [${d.target}]`;
-  return `${place}${rules[d.code].severity} ${d.code}${target}: ${d.message}. To mend it: ${rules[d.code].remedy}.`;
+  return `${place}${severityOf(d)} ${d.code}${target}: ${d.message}. To mend it: ${rules[d.code].remedy}.`;
 }

@@ -64,14 +64,18 @@ export interface ControlHandle {
   readonly name: string;
 }
 
-export interface Update<T extends Numeric> {
+export type Update<T extends Numeric> = {
   readonly index: Num<BitType>;
   /** The cell's new value. All of it sees the cell as it was. */
   readonly next: (old: Num<T>) => Num<T>;
-  /** What goes into `into`: from the cell before and after. */
-  readonly output?: (cell: { readonly old: Num<T>; readonly next: Num<T> }) => Num;
-  readonly into?: Variable;
-}
+} & (
+  | { readonly output?: undefined; readonly into?: undefined }
+  | {
+      /** What goes into `into`: from the cell before and after. */
+      readonly output: (cell: { readonly old: Num<T>; readonly next: Num<T> }) => Num;
+      readonly into: Variable;
+    }
+);
 
 /** Statements of an action: straight-line. */
 export class ActionSteps {
@@ -121,6 +125,10 @@ export class ActionSteps {
 
   /** Counts the packet in the cell of that name, or of a computed index. */
   count<C extends string>(counter: Counter<C>, cell: C | Num<BitType>): void {
+    if (typeof cell === "string" && !counter.cells.includes(cell)) {
+      const message = `counter ${counter.name} has no cell ${cell}; it has ${counter.cells.join(", ")}`;
+      throw new ProgramError(at({ code: "GP1204", message }));
+    }
     const index =
       typeof cell === "string" ? operand(counter.cells.indexOf(cell), { kind: "bit", width: 32 }) : cell.node;
     this.push(at({ kind: "count", counter: counter.name, index }));

@@ -288,16 +288,13 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
           asked.apply(member, {
             hit: (hit) =>
               hit.if(
-                agg.generation.ne(m.generation),
-                (then) => refuse(then, "refused_generation"),
                 // The parameter server has no bit: it may ask and not contribute; a worker the other way round.
+                isRequest("collect")
+                  .and(m.bit.ne(0))
+                  .or(contributes.and(m.bit.eq(0))),
+                (then) => refuse(then, "refused_unknown"),
                 (then) =>
-                  then.if(
-                    isRequest("collect")
-                      .and(m.bit.ne(0))
-                      .or(contributes.and(m.bit.eq(0))),
-                    (role) => refuse(role, "refused_unknown"),
-                  ),
+                  then.if(agg.generation.ne(m.generation), (old) => refuse(old, "refused_generation")),
               ),
             miss: (miss) => miss.set(request, REQUEST.none),
           }),

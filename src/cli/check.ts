@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { ProgramError } from "../dsl/programerror.ts";
+import { codeFrame } from "../ir/codeframe.ts";
+import { type Diagnostic, rules, severityOf } from "../ir/diagnostics.ts";
+import { UserError } from "./exit.ts";
+import { loadProgram } from "./load.ts";
+import { parse, type Verb } from "./verb.ts";
+
+export const check: Verb = {
+  name: "check",
+  summary: "errors and warnings of a program",
+  help: `Usage: gradplane check PROGRAM.ts [--json]
+
+Checks a program and prints what is wrong: code, file:line:column, the line, and what to write instead.
+Exits with 0 when there is no error.
+
+  --json   one array of findings on stdout, for editors
+
+Example:
+  gradplane check examples/libra/program.ts`,
+  async run(args) {
+    const { values, positionals } = parse("check", args, { json: { type: "boolean" } });
+    const [file] = positionals;
+    if (file === undefined || positionals.length > 1)
+      throw new UserError("name one program: gradplane check PROGRAM.ts");
+    const found = await findingsOf(file);
+    if (values.json === true) process.stdout.write(`${JSON.stringify(found.map(forEditors), null, 2)}\n`);
+    else print(found, file);
+    if (found.some(isError)) process.exitCode = 1;
+  },
+};
+
+async function findingsOf(file: string): Promise<readonly Diagnostic[]> {
+  try {
+    return (await loadProgram(file)).warnings;
+  } catch (error) {
+    if (error instanceof ProgramError) return error.diagnostics;
+    throw error;
+  }
+}
+
+/** What one target alone refuses is an error only when that target is built. */
+function isError(d: Diagnostic): boolean {
+  return severityOf(d) === "error" && d.target === undefined;
+}
+
+function print(found: readonly Diagnostic[], file: string): void {
+  for (const d of found) process.stderr.write(`${frame(d)}\n\n`);
+  const errors = found.filter(isError).length;
+  const warnings = found.length - errors;
+  process.stdout.write(
+    `${file}: ${errors} ${plural(errors, "error")}, ${warnings} ${plural(warnings, "warning")}\n`,
+  );
+}
+
+/** A finding with its lines of source. */
+export function frame(d: Diagnostic): string {
+  return codeFrame(d, { readFile: (path) => readFileSync(path, "utf8"), relativeTo: process.cwd() });
+}
+
+function forEditors(d: Diagnostic): object {
+  return {
+    code: d.code,
+    severity: severityOf(d),
+    message: d.message,
+    title: rules[d.code].title,
+    remedy: rules[d.code].remedy,
+    ...(d.target === undefined ? {} : { target: d.target }),
+    ...(d.at === undefined
+      ? {}
+      : { file: relative(process.cwd(), d.at.file), line: d.at.line, column: d.at.column }),
+  };
+}
+
+function plural(n: number, word: string): string {
+  return n === 1 ? word : `${word}s`;
+}

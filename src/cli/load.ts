@@ -1,0 +1,31 @@
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { SwitchProgram } from "../dsl/program.ts";
+import { ProgramError } from "../dsl/programerror.ts";
+import { UserError } from "./exit.ts";
+
+/** Imports a user's TypeScript or JavaScript file. */
+export async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
+  const path = resolve(file);
+  if (!existsSync(path) || !statSync(path).isFile()) throw new UserError(`there is no file ${file}`);
+  try {
+    return await import(pathToFileURL(path).href);
+  } catch (error) {
+    if (error instanceof ProgramError || error instanceof UserError) throw error;
+    throw new UserError(
+      `${file} could not be loaded: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
+  }
+}
+
+/** The program that a file exports by default. */
+export async function loadProgram(file: string): Promise<SwitchProgram> {
+  const found = (await importFile(file)).default;
+  if (isProgram(found)) return found;
+  throw new UserError(`${file} has no program: write "export default program(name, { ... })"`);
+}
+
+export function isProgram(value: unknown): value is SwitchProgram {
+  return typeof value === "object" && value !== null && "ir" in value && "features" in value;
+}

@@ -1,0 +1,43 @@
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { UserError } from "./exit.ts";
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+
+/** One verb of the command line. */
+export interface Verb {
+  readonly name: string;
+  /** Shown in the list of verbs. */
+  readonly summary: string;
+  /** Usage, options and an example. */
+  readonly help: string;
+  /** Resolves when done; throws UserError (exit 1) or EnvironmentError (exit 2). */
+  run(args: readonly string[]): Promise<void>;
+}
+
+/** Parses a verb's arguments; a wrong one is a UserError that names it. */
+export function parse<const O extends Options>(verb: string, args: readonly string[], options: O) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UserError(`${reason}\nSee gradplane ${verb} --help.`);
+  }
+}
+
+/** A whole number from an option, within bounds. */
+export function wholeNumber(option: string, text: string, low: number, high: number): number {
+  const n = Number(text);
+  if (!/^\d+$/.test(text.trim()) || n < low || n > high) {
+    throw new UserError(`--${option} is "${text}"; it is a whole number from ${low} to ${high}.`);
+  }
+  return n;
+}
+
+/** A fraction 0..1 from an option. */
+export function fraction(option: string, text: string): number {
+  const n = Number(text);
+  if (text.trim() === "" || !(n >= 0 && n <= 1)) {
+    throw new UserError(`--${option} is "${text}"; it is a number from 0 to 1, for example 0.1.`);
+  }
+  return n;
+}
