@@ -1,12 +1,22 @@
-export { bit, bool, int } from "../ir/index.ts";
+export {
+  bit,
+  bool,
+  type Diagnostic,
+  int,
+  type RuleCode,
+  rules,
+  type SourceLocation,
+  severityOf,
+} from "../ir/index.ts";
 export { wireHeader } from "../wire/header.ts";
+export type { ControlBuilder, TableOptions } from "./control.ts";
 export * from "./features/aggregation.ts";
 export * from "./features/controllerport.ts";
 export { lookupTable } from "./features/floatlookup.ts";
 export * from "./features/forwarding.ts";
 export * from "./features/internet.ts";
-export { accept, reject } from "./parser.ts";
+export { accept, type ParserBuilder, reject, type StateBuilder } from "./parser.ts";
 export * from "./program.ts";
-export { describe, type ProgramError } from "./programerror.ts";
+export { describe, ProgramError } from "./programerror.ts";
 export * from "./steps.ts";
 export { type Bool, type Literal, mux, type Num, type Operand, type Variable, value } from "./value.ts";

@@ -108,8 +108,9 @@ export class ActionSteps {
 
   /** One atomic read-modify-write of a register cell; see `RegisterUpdate` of the ir. */
   update<T extends Numeric>(register: Register<T>, { index, next, output, into }: Update<T>): void {
+    // Without a place: when it is used outside, the use is what is wrong.
     const memory = (which: "old" | "next"): Num<T> =>
-      new Num<T>(at({ kind: "memory", which, type: register.type }));
+      new Num<T>({ kind: "memory", which, type: register.type });
     const out = output?.({ old: memory("old"), next: memory("next") });
     this.push(
       at({

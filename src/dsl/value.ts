@@ -19,13 +19,23 @@ import { ProgramError } from "./programerror.ts";
 export type Literal = number | bigint;
 
 type Tuple<N extends number, A extends 0[] = []> = A["length"] extends N ? A : Tuple<N, [...A, 0]>;
-/** Width of bits H..L where both are literals; `number` otherwise. */
-export type SliceWidth<H extends number, L extends number> = number extends H | L
+/** Whether the compiler can count to N: a whole number of at most three digits. */
+type IsCountable<N extends number> = number extends N
+  ? false
+  : `${N}` extends `-${string}` | `${string}.${string}` | `${string}e${string}`
+    ? false
+    : `${N}` extends `${infer _A}${infer _B}${infer _C}${infer Rest}`
+      ? Rest extends ""
+        ? true
+        : false
+      : true;
+/** Width of bits H..L where both are literals below 1000; `number` otherwise. */
+export type SliceWidth<H extends number, L extends number> = false extends IsCountable<H> | IsCountable<L>
   ? number
   : [...Tuple<H>, 0] extends [...Tuple<L>, ...infer Rest extends 0[]]
     ? Rest["length"]
     : never;
-export type SumWidth<A extends number, B extends number> = number extends A | B
+export type SumWidth<A extends number, B extends number> = false extends IsCountable<A> | IsCountable<B>
   ? number
   : [...Tuple<A>, ...Tuple<B>]["length"] & number;
 

@@ -44,7 +44,10 @@ export const rules = {
   ),
   GP1108: error("shift amount", "shift by a constant below the width, or by a bit value of at most 8 bits"),
   GP1201: error("reserved name", "choose another name; P4 or the architecture uses this one"),
-  GP1202: error("name declared twice", "give one of them another name"),
+  GP1202: error(
+    "declared twice",
+    "give one of them another name; features that share a part must agree on it",
+  ),
   GP1203: error("not a P4 name", "use letters, digits and underscores, not starting with a digit"),
   GP1204: error("unknown name", "declare it first, or correct the spelling"),
   GP1301: error("header is not a whole number of bytes", "add a padding field"),
@@ -61,21 +64,18 @@ export const rules = {
   GP1404: error("wrong action arguments", "give each parameter once, by name, with a value that fits"),
   GP1405: error(
     "constant entry does not fit the key",
-    "one value per key field, within its width, of its match kind",
+    "one value per key field, within its width, of its match kind, with 0 in the bits that are not compared",
   ),
   GP1406: warning(
-    "constant entry is never reached",
-    "an earlier entry takes all its packets: reorder or remove",
+    "constant entry or select case is never reached",
+    "an earlier one takes all its packets: reorder or remove",
   ),
   GP1407: error(
     "lpm beside ternary, range or optional",
     "Tofino refuses the mix: write the prefix as a ternary field",
   ),
   GP1408: error("table without key needs no entries", "remove the entries or give the table a key"),
-  GP1501: error(
-    "table applied twice on one path",
-    "apply each table once; make a second table for the second look-up",
-  ),
+  GP1501: error("table applied twice", "apply each table once, or a second table for the second look-up"),
   GP1502: error("not allowed here", "move the statement to where it is allowed"),
   GP1503: error("controls apply each other in a circle", "let one of them do its work in place"),
   GP1504: warning(
@@ -97,7 +97,7 @@ export const rules = {
   ),
   GP1603: error("register cell type", "a register holds bit<W> or int<W> values"),
   GP1604: error("register or counter size", "give it at least one cell"),
-  GP1701: error("feature option out of range", "see the option's documentation"),
+  GP1701: error("option out of range", "see the option's documentation"),
   GP1702: error("feature needs another feature", "add the missing feature to features: [...]"),
   GP1703: error("port outside the switch", "ports count from 0 to ports-1; 511 is the drop port"),
 } as const satisfies Record<string, Rule>;

@@ -4,37 +4,45 @@ import { placedStatements } from "../walk.ts";
 import { checkFlow } from "./flow.ts";
 import { checkNames, Names } from "./names.ts";
 import { checkParser } from "./parser.ts";
+import { checkPorts } from "./ports.ts";
 import { checkTables } from "./tables.ts";
-import { TypeChecker } from "./types.ts";
+import { checkWidths, TypeChecker } from "./types.ts";
 
-/** Highest front-panel port: v1model keeps 511 as the drop port. */
-const MAX_PORTS = 511;
-
-/** Everything that is wrong with a program. A finding with a `target` holds for that target alone. */
+/**
+ * Everything that is wrong with a program, in the order of the source; what has no place of its own comes first. A finding
+ * with a `target` holds for that target alone.
+ */
 export function check(program: Program): readonly Diagnostic[] {
-  const found: Diagnostic[] = [];
+  const found = new Map<string, Diagnostic>();
   const report = (d: Diagnostic): void => {
-    found.push(d);
+    // A node that is used in several places is found wrong several times.
+    const { file, line, column } = d.at ?? { file: "", line: 0, column: 0 };
+    const key = `${d.code} ${d.target ?? ""} ${file}:${line}:${column} ${d.message}`;
+    if (!found.has(key)) found.set(key, d);
   };
   const names = new Names(program);
   const types = new TypeChecker(names, report);
-  if (!Number.isInteger(program.ports) || program.ports < 1 || program.ports > MAX_PORTS) {
-    report({ code: "GP1703", message: `the program has ${program.ports} ports` });
-  }
-  const cpu = program.cpuPort;
-  if (cpu !== undefined && (!Number.isInteger(cpu) || cpu < program.ports || cpu >= MAX_PORTS)) {
-    report({
-      code: "GP1703",
-      message: `the controller's port is ${cpu}; it is one of ${program.ports} to ${MAX_PORTS - 1}`,
-    });
-  }
+  checkPorts(program, report);
   checkNames(program, report);
+  checkWidths(program, report);
   checkParser(program, names, types, report);
   checkTables(program, names, types, report);
   for (const [statement, place] of placedStatements(program)) types.statement(statement, place);
   for (const checksum of program.checksums) {
-    for (const field of checksum.fields) types.expression(field, { block: "ingress" });
+    for (const field of checksum.fields)
+      types.expression(field, { place: { block: "ingress" }, at: checksum.at });
   }
   checkFlow(program, names, report);
-  return found;
+  return bySource([...found.values()]);
+}
+
+/** Files in the order in which they first appear, lines and columns ascending within. */
+function bySource(found: readonly Diagnostic[]): readonly Diagnostic[] {
+  const files = [...new Set(found.map((d) => d.at?.file))];
+  const rank = (d: Diagnostic): readonly number[] =>
+    d.at === undefined ? [-1, 0, 0] : [files.indexOf(d.at.file), d.at.line, d.at.column];
+  return found.toSorted((a, b) => {
+    const [x, y] = [rank(a), rank(b)];
+    return x.map((n, i) => n - (y[i] ?? 0)).find((difference) => difference !== 0) ?? 0;
+  });
 }

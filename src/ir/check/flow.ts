@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../diagnostics.ts";
 import type { Program } from "../program.ts";
 import type { SourceLocation } from "../source.ts";
-import type { Block, Statement, StraightStatement } from "../statements.ts";
+import type { ApplyTable, Block, Statement, StraightStatement } from "../statements.ts";
 import { placedStatements } from "../walk.ts";
 import type { Names } from "./names.ts";
 
@@ -20,47 +20,71 @@ const fresh: State = { applied: new Map(), accessed: new Map(), outputSet: false
 /** Control flow: tables and registers once per path, controls without circles, output port set, nothing unused. */
 export function checkFlow(program: Program, names: Names, report: Report): void {
   if (checkControls(program, names, report)) {
-    const flow = new Flow(names, report);
-    const end = flow.block(program.ingress, fresh);
-    if (!end.outputSet && !end.ended) report({ code: "GP1504", message: "at the end of ingress" });
-    flow.block(program.egress, { ...fresh, accessed: end.accessed });
+    const ingress = new Flow(names, report, "ingress");
+    const end = ingress.block(program.ingress, fresh, undefined);
+    if (!end.outputSet && !end.ended) {
+      report({ code: "GP1504", message: "a path to the end of ingress leaves the output port unset" });
+    }
+    new Flow(names, report, "egress").block(program.egress, fresh, undefined);
   }
   checkUse(program, report);
+}
+
+/** An application of a table and what comes after it. */
+interface Application {
+  readonly next: Statement | undefined;
+  readonly hasBranches: boolean;
+  readonly at: SourceLocation | undefined;
 }
 
 class Flow {
   readonly #names: Names;
   readonly #report: Report;
+  readonly #gress: "ingress" | "egress";
   readonly #reported = new Set<string>();
+  readonly #applications = new Map<string, Application>();
 
-  constructor(names: Names, report: Report) {
+  constructor(names: Names, report: Report, gress: "ingress" | "egress") {
     this.#names = names;
     this.#report = report;
+    this.#gress = gress;
   }
 
-  block(block: Block, state: State): State {
-    return block.reduce((s, statement) => (s.ended ? s : this.#statement(statement, s)), state);
+  /** The state after a block that `next` follows. */
+  block(block: Block, before: State, next: Statement | undefined): State {
+    return block.reduce(
+      (state, s, i) => (state.ended ? state : this.#statement(s, state, block[i + 1] ?? next)),
+      before,
+    );
   }
 
-  #statement(s: Statement, state: State): State {
+  #statement(s: Statement, state: State, next: Statement | undefined): State {
     switch (s.kind) {
       case "if":
-        return join(this.block(s.whenTrue, state), this.block(s.whenFalse, state));
+        return join(this.block(s.whenTrue, state, next), this.block(s.whenFalse, state, next));
       case "applyTable": {
         const before = state.applied.get(s.table);
-        if (state.applied.has(s.table)) this.#twice("GP1501", s.table, before, s.at);
+        if (state.applied.has(s.table)) this.#twice("GP1501", `table ${s.table} is applied`, before, s.at);
+        else this.#sameSuccessor(s, next);
         const table = this.#names.tables.get(s.table);
         const after: State = { ...state, applied: new Map(state.applied).set(s.table, s.at) };
         if (table === undefined) return after;
         const hits = table.actions.map((a) => this.#action(a, after, s.at));
         const miss = this.#action(table.defaultAction.action, after, s.at);
-        return join(this.block(s.hit, hits.reduce(join, hits[0] ?? miss)), this.block(s.miss, miss));
+        return join(
+          this.block(s.hit, hits.reduce(join, hits[0] ?? miss), next),
+          this.block(s.miss, miss, next),
+        );
       }
       case "applyControl":
-        return this.block(this.#names.controls.get(s.control)?.apply ?? [], state);
+        return this.block(this.#names.controls.get(s.control)?.apply ?? [], state, next);
       case "callAction":
         return this.#action(s.action, state, s.at);
       case "exit":
+        if (this.#gress === "ingress" && !state.outputSet) {
+          const message = "a path to this exit leaves the output port unset";
+          this.#report({ code: "GP1504", message, at: s.at });
+        }
         return { ...state, ended: true };
       default:
         return this.#straight(s, state, s.at);
@@ -80,21 +104,38 @@ class Flow {
     }
     if (s.kind !== "registerUpdate") return state;
     if (state.accessed.has(s.register))
-      this.#twice("GP1601", s.register, state.accessed.get(s.register), s.at ?? at);
+      this.#twice("GP1601", `register ${s.register} is used`, state.accessed.get(s.register), s.at ?? at);
     return { ...state, accessed: new Map(state.accessed).set(s.register, s.at ?? at) };
+  }
+
+  /** BMv2 gives a table one successor for each outcome, so applications on different paths must go on alike. */
+  #sameSuccessor(s: ApplyTable, next: Statement | undefined): void {
+    const here: Application = { next, hasBranches: s.hit.length + s.miss.length > 0, at: s.at };
+    const other = this.#applications.get(s.table);
+    this.#applications.set(s.table, other ?? here);
+    if (other === undefined || (other.next === next && !other.hasBranches && !here.hasBranches)) return;
+    const key = `successor of ${s.table}`;
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
+    const message = `table ${s.table} is applied in two places that go on differently${firstIn(other.at)}`;
+    this.#report({ code: "GP1501", message, at: s.at, target: "v1model" });
   }
 
   #twice(
     code: "GP1501" | "GP1601",
-    name: string,
+    what: string,
     first: SourceLocation | undefined,
     at: SourceLocation | undefined,
   ): void {
-    if (this.#reported.has(code + name)) return;
-    this.#reported.add(code + name);
-    const where = first === undefined ? "" : `; first in line ${first.line}`;
-    this.#report({ code, message: `${name}${where}`, at, ...(code === "GP1601" ? { target: "tna" } : {}) });
+    if (this.#reported.has(what)) return;
+    this.#reported.add(what);
+    const message = `${what} twice on one path${firstIn(first)}`;
+    this.#report({ code, message, at, ...(code === "GP1601" ? { target: "tna" } : {}) });
   }
+}
+
+function firstIn(at: SourceLocation | undefined): string {
+  return at === undefined ? "" : `; first in line ${at.line}`;
 }
 
 function join(a: State, b: State): State {
@@ -116,19 +157,19 @@ function checkControls(program: Program, names: Names, report: Report): boolean 
     report(d);
   };
   for (const [s, place] of placedStatements(program)) {
-    const owner = (name: string): string => name.slice(0, name.lastIndexOf("."));
+    const owner = (name: string): string => name.slice(0, Math.max(0, name.indexOf(".")));
     if (s.kind === "applyControl") {
       const control = names.controls.get(s.control);
       if (control === undefined)
         fail({ code: "GP1204", message: `there is no control ${s.control}`, at: s.at });
       else if (control.gress !== place.block)
-        fail({ code: "GP1505", message: `${s.control} is of ${control.gress}`, at: s.at });
+        fail({ code: "GP1505", message: `control ${s.control} is of ${control.gress}`, at: s.at });
     }
     if (s.kind === "applyTable") {
       if (!names.tables.has(s.table))
         fail({ code: "GP1204", message: `there is no table ${s.table}`, at: s.at });
       else if (owner(s.table) !== place.control?.name) {
-        fail({ code: "GP1505", message: `${s.table} is applied outside its control`, at: s.at });
+        fail({ code: "GP1505", message: `table ${s.table} is applied outside its control`, at: s.at });
       }
     }
     if (
@@ -137,27 +178,31 @@ function checkControls(program: Program, names: Names, report: Report): boolean 
       names.actions.has(s.action) &&
       owner(s.action) !== place.control?.name
     ) {
-      fail({ code: "GP1505", message: `${s.action} is called outside its control`, at: s.at });
+      fail({ code: "GP1505", message: `action ${s.action} is called outside its control`, at: s.at });
     }
     if (
       s.kind === "registerUpdate" &&
       names.registers.has(s.register) &&
       owner(s.register) !== place.control?.name
     ) {
-      fail({ code: "GP1505", message: `${s.register} is used outside its control`, at: s.at });
+      fail({ code: "GP1505", message: `register ${s.register} is used outside its control`, at: s.at });
     }
     if (s.kind === "count" && names.counters.has(s.counter) && owner(s.counter) !== place.control?.name) {
-      fail({ code: "GP1505", message: `${s.counter} is used outside its control`, at: s.at });
+      fail({ code: "GP1505", message: `counter ${s.counter} is used outside its control`, at: s.at });
     }
   }
   const visiting: string[] = [];
+  const inCircle = new Set<string>();
   const visit = (name: string): void => {
     const control = names.controls.get(name);
     if (control === undefined) return;
     if (visiting.includes(name)) {
+      const circle = [...visiting.slice(visiting.indexOf(name)), name];
+      if (circle.every((n) => inCircle.has(n))) return;
+      for (const n of circle) inCircle.add(n);
       fail({
         code: "GP1503",
-        message: [...visiting.slice(visiting.indexOf(name)), name].join(" -> "),
+        message: `controls apply each other: ${circle.join(" -> ")}`,
         at: control.at,
       });
       return;
@@ -185,7 +230,8 @@ function checkUse(program: Program, report: Report): void {
   for (const c of program.controls) {
     for (const t of c.tables) for (const a of t.actions) used.add(a);
     for (const object of [c, ...c.tables, ...c.actions, ...c.registers, ...c.counters]) {
-      if (!used.has(object.name)) report({ code: "GP1506", message: object.name, at: object.at });
+      if (!used.has(object.name))
+        report({ code: "GP1506", message: `${object.name} is never used`, at: object.at });
     }
   }
 }

@@ -11,7 +11,7 @@ import {
   type Register,
   type Table,
 } from "../program.ts";
-import { isIdentifier, type NameRole, reservedBy } from "../reservedwords.ts";
+import { isIdentifier, type NameRole, type ReservedBy, reservedBy } from "../reservedwords.ts";
 import type { SourceLocation } from "../source.ts";
 import type { DataType } from "../types.ts";
 
@@ -56,18 +56,19 @@ interface Named {
 
 /** Reserved words, clashes, and names that P4 cannot write. */
 export function checkNames(program: Program, report: Report): void {
-  const scope = (what: string, role: NameRole, named: readonly Named[]): void => {
+  const scope = (what: string, role: NameRole, named: readonly Named[], owner = ""): void => {
     const seen = new Map<string, Named>();
     for (const n of named) {
-      const short = n.name.slice(n.name.lastIndexOf(".") + 1);
+      const short = n.name.startsWith(owner) ? n.name.slice(owner.length) : n.name;
       const by = reservedBy(short, role);
-      if (!isIdentifier(short)) report({ code: "GP1203", message: `${what} "${short}"`, at: n.at });
+      if (!isIdentifier(short))
+        report({ code: "GP1203", message: `${what} ${JSON.stringify(short)} is not a name in P4`, at: n.at });
       else if (by !== undefined)
-        report({ code: "GP1201", message: `${what} ${short} is reserved (${by})`, at: n.at });
+        report({ code: "GP1201", message: `${what} ${short} is ${reservation[by]}`, at: n.at });
       const before = seen.get(n.name);
       if (before !== undefined) {
         const first = before.at === undefined ? "" : `; first in line ${before.at.line}`;
-        report({ code: "GP1202", message: `${what} ${short}${first}`, at: n.at });
+        report({ code: "GP1202", message: `${what} ${short} is declared twice${first}`, at: n.at });
       }
       seen.set(n.name, n);
     }
@@ -86,13 +87,17 @@ export function checkNames(program: Program, report: Report): void {
   scope("control", "declaration", program.controls);
   for (const c of program.controls) {
     // Objects of a control share one scope in P4, and the kinds of P4Info have one each: unique names serve both.
-    scope(`object of control ${c.name}`, "declaration", [
-      ...c.registers,
-      ...c.counters,
-      ...directCounters(c),
-      ...c.actions,
-      ...c.tables,
-    ]);
+    scope(
+      `object of control ${c.name}`,
+      "declaration",
+      [...c.registers, ...c.counters, ...directCounters(c), ...c.actions, ...c.tables],
+      `${c.name}.`,
+    );
+    for (const k of c.counters) {
+      const twice = firstRepeated(k.cells ?? []);
+      if (twice !== undefined)
+        report({ code: "GP1202", message: `cell ${twice} of ${k.name} is declared twice`, at: k.at });
+    }
     for (const a of c.actions) {
       scope(
         `parameter of ${a.name}`,
@@ -101,12 +106,32 @@ export function checkNames(program: Program, report: Report): void {
       );
     }
     for (const t of c.tables) {
-      const keys = t.key.map((k) => k.name);
-      const twice = keys.find((k, i) => keys.indexOf(k) !== i);
+      // Match fields are named by an annotation, so that P4's own words are free; identifiers they must be.
+      for (const { name } of t.key) {
+        if (!isIdentifier(name))
+          report({
+            code: "GP1203",
+            message: `match field ${JSON.stringify(name)} of ${t.name} is not a name in P4`,
+            at: t.at,
+          });
+      }
+      const twice = firstRepeated(t.key.map((k) => k.name));
       if (twice !== undefined)
-        report({ code: "GP1202", message: `match field ${twice} of ${t.name}`, at: t.at });
+        report({ code: "GP1202", message: `match field ${twice} of ${t.name} is declared twice`, at: t.at });
     }
   }
+}
+
+const reservation: Readonly<Record<ReservedBy, string>> = {
+  keyword: "a word of P4",
+  context: "a word of P4",
+  core: "declared by core.p4",
+  v1model: "declared by v1model.p4",
+  generated: "a name that the generated program uses itself",
+};
+
+function firstRepeated(names: readonly string[]): string | undefined {
+  return names.find((n, i) => names.indexOf(n) !== i);
 }
 
 function directCounters(c: Control): readonly Named[] {

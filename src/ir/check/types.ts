@@ -1,5 +1,6 @@
 import type { Diagnostic, RuleCode } from "../diagnostics.ts";
-import { type Expression, intrinsics, operandsOf } from "../expressions.ts";
+import { type Binary, type Expression, intrinsics, operandsOf, type Slice } from "../expressions.ts";
+import type { Program } from "../program.ts";
 import type { SourceLocation } from "../source.ts";
 import type { Statement, Target } from "../statements.ts";
 import { type DataType, rangeOf, sameType, typeName, widthOf } from "../types.ts";
@@ -10,6 +11,36 @@ type Report = (d: Diagnostic) => void;
 
 /** The widest value that p4c takes. */
 const MAX_WIDTH = 2048;
+
+export function hasWidth(type: DataType): boolean {
+  const width = widthOf(type);
+  return Number.isInteger(width) && width >= 1 && width <= MAX_WIDTH;
+}
+
+/** Widths of all that is declared with a type. */
+export function checkWidths(program: Program, report: Report): void {
+  const declared = (what: string, type: DataType, at: SourceLocation | undefined): void => {
+    if (!hasWidth(type)) report({ code: "GP1103", message: `${what} is ${typeName(type)}`, at });
+  };
+  for (const h of program.headerTypes)
+    for (const f of h.fields) declared(`field ${h.name}.${f.name}`, f.type, h.at);
+  for (const m of program.metadata) declared(`metadata field ${m.name}`, m.type, m.at);
+  for (const c of program.controls) {
+    for (const r of c.registers) declared(`a cell of ${r.name}`, r.type, r.at);
+    for (const a of c.actions)
+      for (const p of a.parameters) declared(`parameter ${p.name} of ${a.name}`, p.type, a.at);
+  }
+}
+
+/** Where an expression stands, and what it may hold there. */
+export interface Context {
+  readonly place: Place;
+  /** Place for nodes that have none of their own: of the statement or declaration around. */
+  readonly at: SourceLocation | undefined;
+  /** Inside a register update: whether the cell can be read before it only, or after it as well. */
+  readonly memory?: "old" | "next";
+  readonly isWritten?: boolean;
+}
 
 /** Widths, signedness, casts, constants, slices and shifts (P4_16 section 8). */
 export class TypeChecker {
@@ -22,64 +53,60 @@ export class TypeChecker {
   }
 
   statement(s: Statement, place: Place): void {
+    const context: Context = { place, at: s.at };
     switch (s.kind) {
       case "assign":
-        this.target(s.target, place, s.at);
-        this.expression(s.value, place);
+        this.#target(s.target, context);
+        this.expression(s.value, context);
         this.#same(s.target.type, s.value.type, "assignment", s.at);
         break;
       case "registerUpdate": {
         const register = this.#names.registers.get(s.register);
-        this.expression(s.index, place);
-        this.#unsigned(s.index, "register index", s.at);
+        this.#index(s.index, s.register, register?.size, "register", context);
         if (register === undefined) {
           this.#fail("GP1204", `there is no register ${s.register}`, s.at);
           break;
         }
-        this.expression(s.next, place, "old");
+        this.expression(s.next, { ...context, memory: "old" });
         this.#same(register.type, s.next.type, `new value of ${s.register}`, s.at);
-        if (s.output !== undefined) this.expression(s.output, place, "next");
+        if (s.output !== undefined) this.expression(s.output, { ...context, memory: "next" });
         if (s.into !== undefined) {
-          this.target(s.into, place, s.at);
+          this.#target(s.into, context);
           if (s.output !== undefined) this.#same(s.into.type, s.output.type, `output of ${s.register}`, s.at);
         }
         break;
       }
       case "count": {
         const counter = this.#names.counters.get(s.counter);
-        this.expression(s.index, place);
-        this.#unsigned(s.index, "counter index", s.at);
+        this.#index(s.index, s.counter, counter?.size, "counter", context);
         if (counter === undefined) this.#fail("GP1204", `there is no counter ${s.counter}`, s.at);
-        else if (
-          s.index.kind === "constant" &&
-          (s.index.value < 0n || s.index.value >= BigInt(counter.size))
-        ) {
-          this.#fail("GP1204", `counter ${s.counter} has no such cell`, s.at);
-        }
         break;
       }
       case "clone":
         if (place.block !== "ingress") this.#fail("GP1502", "clone stands in egress", s.at);
-        this.expression(s.session, place);
+        this.expression(s.session, context);
         this.#unsigned(s.session, "clone session", s.at);
         break;
       case "if":
-        this.expression(s.condition, place);
-        if (s.condition.type.kind !== "bool") {
-          this.#fail("GP1104", `a condition is bool, not ${typeName(s.condition.type)}`, s.at);
-        }
+        this.expression(s.condition, context);
+        this.#condition(s.condition, s.at);
         break;
       case "callAction": {
         const action = this.#names.actions.get(s.action);
-        for (const argument of s.arguments) this.expression(argument, place);
-        if (action === undefined) this.#fail("GP1204", `there is no action ${s.action}`, s.at);
-        else {
-          action.parameters.forEach((p, i) => {
-            const argument = s.arguments[i];
-            if (argument !== undefined)
-              this.#same(p.type, argument.type, `parameter ${p.name} of ${s.action}`, s.at);
-          });
+        for (const argument of s.arguments) this.expression(argument, context);
+        if (action === undefined) {
+          this.#fail("GP1204", `there is no action ${s.action}`, s.at);
+          break;
         }
+        if (action.parameters.length !== s.arguments.length) {
+          const [takes, given] = [action.parameters.length, s.arguments.length];
+          this.#fail("GP1404", `${s.action} takes ${takes} arguments, not ${given}`, s.at);
+        }
+        action.parameters.forEach((p, i) => {
+          const argument = s.arguments[i];
+          if (argument !== undefined)
+            this.#same(p.type, argument.type, `parameter ${p.name} of ${s.action}`, s.at);
+        });
         break;
       }
       case "setValidity":
@@ -90,79 +117,87 @@ export class TypeChecker {
     }
   }
 
-  target(t: Target, place: Place, at: SourceLocation | undefined): void {
-    this.expression(t, place, undefined, true);
+  #target(t: Target, context: Context): void {
+    this.expression(t, { ...context, isWritten: true });
+    const block = context.place.block;
     if (t.kind === "intrinsic") {
       const allowed: readonly string[] = intrinsics[t.name].write;
-      if (!allowed.includes(place.block))
-        this.#fail("GP1502", `${t.name} cannot be written in ${place.block}`, at);
+      if (!allowed.includes(block))
+        this.#fail("GP1502", `${t.name} cannot be written in ${block}`, context.at);
+    }
+    if (t.kind === "slice") {
+      const whole: string = t.operand.kind;
+      if (whole !== "field" && whole !== "metadata") {
+        this.#fail("GP1502", "only fields of headers and metadata can be written in part", context.at);
+      }
     }
   }
 
-  expression(e: Expression, place: Place, memory?: "old" | "next", written = false): void {
-    for (const operand of operandsOf(e))
-      this.expression(operand, place, memory, written && e.kind === "slice");
-    this.#width(e.type, e.at);
+  expression(e: Expression, context: Context): void {
+    const at = e.at ?? context.at;
+    const { isWritten = false, ...inner } = { ...context, at };
+    for (const operand of operandsOf(e)) {
+      if (operand.kind === "constant" && e.kind === "binary" && operand === e.right) {
+        // A constant shift amount has no type of its own in P4; one beside a value without width says nothing new.
+        if (isShift(e) || !hasWidth(e.left.type)) continue;
+      }
+      this.expression(operand, { ...inner, isWritten: isWritten && e.kind === "slice" });
+    }
     switch (e.kind) {
       case "constant":
-        this.constant(e.value, e.type, e.at);
+        this.constant(e.value, e.type, at);
         break;
-      case "field": {
-        const type = this.#names.fieldType(e.header, e.field);
-        if (type === undefined) this.#fail("GP1204", `there is no field ${e.header}.${e.field}`, e.at);
+      case "field":
+        this.#declared(this.#names.fieldType(e.header, e.field), e, `field ${e.header}.${e.field}`, at);
         break;
-      }
       case "metadata":
-        if (!this.#names.metadata.has(e.name))
-          this.#fail("GP1204", `there is no metadata field ${e.name}`, e.at);
+        this.#declared(this.#names.metadata.get(e.name)?.type, e, `metadata field ${e.name}`, at);
         break;
       case "parameter": {
-        const known = place.action?.parameters.some((p) => p.name === e.name && sameType(p.type, e.type));
-        if (known !== true) this.#fail("GP1204", `${e.name} is not a parameter of this action`, e.at);
+        const known = context.place.action?.parameters.some(
+          (p) => p.name === e.name && sameType(p.type, e.type),
+        );
+        if (known !== true) this.#fail("GP1204", `${e.name} is not a parameter of this action`, at);
         break;
       }
       case "intrinsic": {
         const allowed: readonly string[] = intrinsics[e.name].read;
-        if (!written && !allowed.includes(place.block)) {
-          this.#fail("GP1502", `${e.name} is not known in ${place.block}`, e.at);
-        }
+        const { block } = context.place;
+        if (!isWritten && !allowed.includes(block))
+          this.#fail("GP1502", `${e.name} is not known in ${block === "parser" ? "the parser" : block}`, at);
         break;
       }
       case "memory":
-        if (memory === undefined || (e.which === "next" && memory === "old")) {
-          this.#fail("GP1602", `"${e.which}" stands outside its register update`, e.at);
+        if (context.memory === undefined || (e.which === "next" && context.memory === "old")) {
+          this.#fail("GP1602", `"${e.which}" stands outside its register update`, at);
         }
         break;
       case "valid":
-        if (!this.#names.headers.has(e.header)) this.#fail("GP1204", `there is no header ${e.header}`, e.at);
+        if (!this.#names.headers.has(e.header)) this.#fail("GP1204", `there is no header ${e.header}`, at);
         break;
       case "unary":
         if ((e.operator === "!") !== (e.operand.type.kind === "bool"))
-          this.#wrongOperator(e.operator, e.operand.type, e.at);
+          this.#wrongOperator(e.operator, e.operand.type, at);
         break;
       case "binary":
-        this.#binary(e);
+        this.#binary(e, at);
         break;
-      case "slice": {
-        const width = widthOf(e.operand.type);
-        if (e.operand.type.kind !== "bit" || e.high < e.low || e.low < 0 || e.high >= width) {
-          this.#fail("GP1107", `[${e.high}:${e.low}] of a ${typeName(e.operand.type)}`, e.at);
-        }
+      case "slice":
+        this.#slice(e, at);
         break;
-      }
       case "concat":
         for (const side of [e.left, e.right]) {
-          if (side.type.kind === "bool") this.#wrongOperator("++", side.type, e.at);
+          if (side.type.kind === "bool") this.#wrongOperator("++", side.type, at);
         }
+        this.#width(e.type, at);
         break;
       case "cast":
-        this.#cast(e.operand.type, e.type, e.at);
+        this.#width(e.type, at);
+        this.#cast(e.operand.type, e.type, at);
         break;
       case "mux":
-        if (e.condition.type.kind !== "bool") {
-          this.#fail("GP1104", `a condition is bool, not ${typeName(e.condition.type)}`, e.at);
-        }
-        this.#same(e.whenTrue.type, e.whenFalse.type, "both values of a choice", e.at);
+        this.#condition(e.condition, at);
+        this.#same(e.whenTrue.type, e.whenFalse.type, "both values of a choice", at);
         break;
       default:
         e satisfies never;
@@ -170,44 +205,59 @@ export class TypeChecker {
   }
 
   constant(value: bigint, type: DataType, at: SourceLocation | undefined, what = "constant"): void {
+    if (!this.#width(type, at)) return;
     const [low, high] = rangeOf(type);
     if (value < low || value > high) {
       this.#fail("GP1102", `${what} ${value} does not fit ${typeName(type)} (${low} to ${high})`, at);
     }
   }
 
-  #binary(e: Expression & { readonly kind: "binary" }): void {
+  #index(index: Expression, name: string, size: number | undefined, what: string, context: Context): void {
+    if (
+      index.kind === "constant" &&
+      size !== undefined &&
+      (index.value < 0n || index.value >= BigInt(size))
+    ) {
+      this.#fail("GP1204", `${what} ${name} has no cell ${index.value}; it has ${size}`, context.at);
+      return;
+    }
+    this.expression(index, context);
+    this.#unsigned(index, `${what} index`, context.at);
+  }
+
+  #binary(e: Binary, at: SourceLocation | undefined): void {
     const { operator, left, right } = e;
     switch (operator) {
       case "&&":
       case "||":
         for (const side of [left, right])
-          if (side.type.kind !== "bool") this.#wrongOperator(operator, side.type, e.at);
+          if (side.type.kind !== "bool") this.#wrongOperator(operator, side.type, at);
         break;
       case "<<":
       case ">>":
-        if (left.type.kind === "bool") this.#wrongOperator(operator, left.type, e.at);
-        if (
-          right.kind === "constant"
-            ? right.value < 0n || right.value >= BigInt(widthOf(left.type))
-            : right.type.kind !== "bit" || right.type.width > 8
-        ) {
-          this.#fail(
-            "GP1108",
-            right.kind === "constant"
-              ? `${typeName(left.type)} shifted by ${right.value}`
-              : `shift by a ${typeName(right.type)}`,
-            e.at,
-          );
+        if (left.type.kind === "bool") this.#wrongOperator(operator, left.type, at);
+        if (right.kind === "constant") {
+          if (right.value < 0n || right.value >= BigInt(Math.trunc(widthOf(left.type)) || 0))
+            this.#fail("GP1108", `${typeName(left.type)} is shifted by ${right.value}`, at);
+        } else if (right.type.kind !== "bit" || right.type.width > 8) {
+          this.#fail("GP1108", `the shift amount is ${typeName(right.type)}`, at);
         }
         break;
       case "==":
       case "!=":
-        this.#same(left.type, right.type, `${operator}`, e.at);
+        this.#same(left.type, right.type, operator, at);
         break;
       default:
-        if (left.type.kind === "bool") this.#wrongOperator(operator, left.type, e.at);
-        else this.#same(left.type, right.type, operator, e.at);
+        if (left.type.kind === "bool") this.#wrongOperator(operator, left.type, at);
+        else this.#same(left.type, right.type, operator, at);
+    }
+  }
+
+  #slice(e: Slice, at: SourceLocation | undefined): void {
+    const { high, low, operand } = e;
+    const within = Number.isInteger(high) && Number.isInteger(low) && low >= 0 && high >= low;
+    if (operand.type.kind !== "bit" || !within || high >= widthOf(operand.type)) {
+      this.#fail("GP1107", `bits ${high} to ${low} of a ${typeName(operand.type)}`, at);
     }
   }
 
@@ -217,17 +267,27 @@ export class TypeChecker {
       (from.kind !== "bool" && to.kind !== "bool" && from.width === to.width) ||
       (from.kind === "bool" && to.kind === "bit" && to.width === 1) ||
       (from.kind === "bit" && from.width === 1 && to.kind === "bool");
-    if (!allowed) this.#fail("GP1106", `${typeName(from)} to ${typeName(to)}`, at);
+    if (!allowed) this.#fail("GP1106", `${typeName(from)} cannot be cast to ${typeName(to)}`, at);
   }
 
-  #width(type: DataType, at: SourceLocation | undefined): void {
-    const width = widthOf(type);
-    if (!Number.isInteger(width) || width < 1 || width > MAX_WIDTH)
-      this.#fail("GP1103", `width ${width}`, at);
+  #declared(type: DataType | undefined, e: Expression, what: string, at: SourceLocation | undefined): void {
+    if (type === undefined) this.#fail("GP1204", `there is no ${what}`, at);
+    else this.#same(type, e.type, what, at);
+  }
+
+  #width(type: DataType, at: SourceLocation | undefined): boolean {
+    if (hasWidth(type)) return true;
+    this.#fail("GP1103", `the type is ${typeName(type)}`, at);
+    return false;
+  }
+
+  #condition(e: Expression, at: SourceLocation | undefined): void {
+    if (e.type.kind !== "bool") this.#fail("GP1104", `a condition is bool, not ${typeName(e.type)}`, at);
   }
 
   #same(a: DataType, b: DataType, what: string, at: SourceLocation | undefined): void {
-    if (!sameType(a, b)) this.#fail("GP1104", `${what}: ${typeName(a)} and ${typeName(b)}`, at);
+    if (hasWidth(a) && hasWidth(b) && !sameType(a, b))
+      this.#fail("GP1104", `${what}: ${typeName(a)} and ${typeName(b)}`, at);
   }
 
   #unsigned(e: Expression, what: string, at: SourceLocation | undefined): void {
@@ -235,10 +295,14 @@ export class TypeChecker {
   }
 
   #wrongOperator(operator: string, type: DataType, at: SourceLocation | undefined): void {
-    this.#fail("GP1105", `${operator} on ${typeName(type)}`, at);
+    this.#fail("GP1105", `${operator} is not for ${typeName(type)}`, at);
   }
 
   #fail(code: RuleCode, message: string, at: SourceLocation | undefined): void {
     this.#report({ code, message, at });
   }
+}
+
+function isShift(e: Binary): boolean {
+  return e.operator === "<<" || e.operator === ">>";
 }
