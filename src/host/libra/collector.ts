@@ -31,10 +31,11 @@ export class Collector {
 
   get wakeAt(): number {
     if (this.#quietSince === undefined) return Number.POSITIVE_INFINITY;
-    if (this.#asked.size === 0) return this.#quietSince + this.#options.collectAfter;
+    const patient = this.#quietSince + this.#options.collectAfter;
+    if (this.#asked.size === 0) return patient;
     let at = Number.POSITIVE_INFINITY;
     for (const asked of this.#asked.values()) at = Math.min(at, asked.dueAt);
-    return at;
+    return Math.max(at, patient);
   }
 
   /** A RESULT came, or the round or the place has changed: give the rest its time. */
