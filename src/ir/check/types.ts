@@ -237,7 +237,7 @@ export class TypeChecker {
       case ">>":
         if (left.type.kind === "bool") this.#wrongOperator(operator, left.type, at);
         if (right.kind === "constant") {
-          if (right.value < 0n || right.value >= BigInt(Math.trunc(widthOf(left.type)) || 0))
+          if (right.value < 0n || (hasWidth(left.type) && right.value >= BigInt(widthOf(left.type))))
             this.#fail("GP1108", `${typeName(left.type)} is shifted by ${right.value}`, at);
         } else if (right.type.kind !== "bit" || right.type.width > 8) {
           this.#fail("GP1108", `the shift amount is ${typeName(right.type)}`, at);
