@@ -21,7 +21,7 @@ export function misfit(set: KeySet, type: DataType): string | undefined {
 
 /** Why a table entry's value is not in the form that P4Runtime asks for: bits that are not compared are 0. */
 export function uncanonical(set: KeySet, type: DataType): string | undefined {
-  if (set.kind !== "mask" && set.kind !== "prefix") return undefined;
+  if (!hasWidth(type) || (set.kind !== "mask" && set.kind !== "prefix")) return undefined;
   const [value, mask] = valueAndMask(set, type);
   return (value & mask) === value ? undefined : `${keySetText(set)} has bits outside its mask`;
 }
