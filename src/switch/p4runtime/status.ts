@@ -1,5 +1,6 @@
 import { Code } from "../../p4runtime/code.ts";
 import { EntityError, type EntityErrorCode } from "../../p4runtime/entity-error.ts";
+import { SwitchRuntimeError } from "../tables/runtime-error.ts";
 import { TargetError, type TargetErrorCode } from "./target.ts";
 
 /** A request, or one entity of it, is refused with a canonical code. */
@@ -46,5 +47,7 @@ export function statusOf(error: unknown): StatusError {
   if (error instanceof StatusError) return error;
   if (error instanceof EntityError) return new StatusError(ENTITY_CODES[error.code], error.message);
   if (error instanceof TargetError) return new StatusError(TARGET_CODES[error.code], error.message);
+  // The engine checks again what was checked here; its codes are the canonical ones.
+  if (error instanceof SwitchRuntimeError) return new StatusError(Code[error.code], error.message);
   return new StatusError(Code.INTERNAL, error instanceof Error ? error.message : String(error));
 }

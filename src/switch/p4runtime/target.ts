@@ -33,6 +33,9 @@ export interface SwitchTarget {
    */
   onPacketIn(listener: (packet: Uint8Array) => void): void;
 
+  /** Take digest samples; a target without digests has no such method. */
+  onDigest?(listener: (sample: DigestSample) => void): void;
+
   /** Whether packets can be copied to this port and sent to it. */
   hasPort(port: number): boolean;
 }
@@ -130,6 +133,14 @@ export interface CloneSession {
   readonly classOfService: number;
   /** Copies are cut to this many bytes; 0 leaves them whole. */
   readonly packetLengthBytes: number;
+}
+
+/** What one packet put into a digest. */
+export interface DigestSample {
+  /** Name as in the P4Info. */
+  readonly digest: string;
+  /** The members of the digest, in order, as unsigned bits. */
+  readonly values: readonly bigint[];
 }
 
 export type TargetErrorCode =

@@ -1,0 +1,342 @@
+import type { Match } from "../../p4runtime/match.ts";
+import type {
+  ActionProfileSchema,
+  CounterSchema,
+  MeterSchema,
+  RegisterSchema,
+  Schema,
+  TableSchema,
+} from "../../p4runtime/schema.ts";
+import { SwitchConfigError } from "../bmv2json/config-error.ts";
+import type { Engine } from "../engine/compile.ts";
+import type { MeterConfig } from "../state/meter.ts";
+import type { Switch } from "../switch.ts";
+import type { ActionProfile } from "../tables/action-profile.ts";
+import type { Table } from "../tables/table.ts";
+import type { EntryAction, TableEntry } from "../tables/table-entry.ts";
+import type { MatchField } from "../tables/table-key.ts";
+import { checkProgram } from "./program-check.ts";
+import {
+  type CloneSession,
+  type CounterValue,
+  type DigestSample,
+  type GroupMember,
+  type InitialEntry,
+  type InstalledEntry,
+  type MeterRates,
+  type Replica,
+  type SwitchTarget,
+  type TargetAction,
+  type TargetActionChoice,
+  type TargetEntry,
+  TargetError,
+  type TargetProgram,
+} from "./target.ts";
+
+/** The world around a switch, as far as the control plane has to do with it. */
+export interface SwitchIo {
+  /** The switch's time in microseconds. */
+  now(): number;
+  /** Hand a packet-out to the switch: `switch.handle({ kind: "packetOut", data }, now)`, and see to what follows from it. */
+  packetOut(data: Uint8Array): void;
+  /** Call the listener with the data of every `toCpu` action of the switch. */
+  onPacketIn(listener: (data: Uint8Array) => void): void;
+  /** Call the listener with every `digest` action of the switch. */
+  onDigest?(listener: (sample: DigestSample) => void): void;
+}
+
+/** The embedded switch as a target of the P4Runtime server. */
+export class EmbeddedSwitchTarget implements SwitchTarget {
+  readonly #switch: Switch;
+  readonly #io: SwitchIo;
+
+  constructor(engine: Switch, io: SwitchIo) {
+    this.#switch = engine;
+    this.#io = io;
+  }
+
+  prepare(schema: Schema, deviceConfig: Uint8Array): EmbeddedProgram {
+    let engine: Engine;
+    try {
+      engine = this.#switch.preparePipeline(deviceConfig);
+    } catch (error) {
+      if (error instanceof SwitchConfigError)
+        throw new TargetError(
+          "bad-program",
+          `the device config is no program that this switch runs: ${error.message}`,
+        );
+      throw error;
+    }
+    checkProgram(schema, engine);
+    return new EmbeddedProgram(engine, () => this.#io.now());
+  }
+
+  activate(program: TargetProgram): void {
+    if (!(program instanceof EmbeddedProgram))
+      throw new TargetError("bad-program", "the program is another switch's");
+    this.#switch.commitPipeline(program.engine);
+    program.bindReplication(this.#switch);
+  }
+
+  packetOut(packet: Uint8Array): void {
+    if (this.#switch.cpuPort === undefined)
+      throw new TargetError(
+        "unsupported",
+        "the switch has no CPU port, so it takes no packets from controllers",
+      );
+    this.#io.packetOut(packet);
+  }
+
+  onPacketIn(listener: (packet: Uint8Array) => void): void {
+    this.#io.onPacketIn(listener);
+  }
+
+  onDigest(listener: (sample: DigestSample) => void): void {
+    this.#io.onDigest?.(listener);
+  }
+
+  hasPort(port: number): boolean {
+    return this.#switch.options.ports?.includes(port) ?? true;
+  }
+}
+
+/** A program of the embedded switch. Multicast groups and clone sessions belong to the switch, so they wait until the program runs. */
+export class EmbeddedProgram implements TargetProgram {
+  readonly engine: Engine;
+  readonly #now: () => number;
+  readonly #groups = new Map<number, readonly Replica[]>();
+  readonly #sessions = new Map<number, CloneSession>();
+  #switch: Switch | undefined;
+
+  constructor(engine: Engine, now: () => number) {
+    this.engine = engine;
+    this.#now = now;
+  }
+
+  initialEntries(schema: TableSchema): readonly InitialEntry[] {
+    const table = this.#table(schema);
+    return [...table.entries()].map((entry) => ({
+      match: entry.match.map(matchOf),
+      priority: entry.priority,
+      action: choiceOf(entry.action),
+      isConst: entry.isConst,
+      installed: new EmbeddedEntry(table, entry, this.#now),
+    }));
+  }
+
+  initialDefaultAction(schema: TableSchema): TargetAction | undefined {
+    const action = this.#table(schema).defaultEntry?.action;
+    return action?.kind === "action" ? { name: action.action, args: action.parameters } : undefined;
+  }
+
+  insertEntry(schema: TableSchema, entry: TargetEntry): InstalledEntry {
+    const table = this.#table(schema);
+    const installed = table.insert(entry.match.map(fieldOf), entryAction(entry.action), {
+      priority: entry.priority,
+      now: this.#now(),
+    });
+    return new EmbeddedEntry(table, installed, this.#now);
+  }
+
+  setDefaultAction(schema: TableSchema, action: TargetAction | undefined): void {
+    const table = this.#table(schema);
+    if (action === undefined) table.resetDefault();
+    else table.setDefault({ kind: "action", action: action.name, parameters: action.args });
+  }
+
+  readCounter(schema: CounterSchema, index: number): CounterValue {
+    return found(this.engine.counters, schema.name).read(index);
+  }
+
+  writeCounter(schema: CounterSchema, index: number, value: CounterValue): void {
+    found(this.engine.counters, schema.name).write(index, value);
+  }
+
+  writeMeter(schema: MeterSchema, index: number, rates: MeterRates | undefined): void {
+    found(this.engine.meters, schema.name).write(index, meterConfig(rates), this.#now());
+  }
+
+  readRegister(schema: RegisterSchema, index: number): bigint {
+    return found(this.engine.registers, schema.name).read(index);
+  }
+
+  writeRegister(schema: RegisterSchema, index: number, value: bigint): void {
+    found(this.engine.registers, schema.name).write(index, value);
+  }
+
+  setMember(schema: ActionProfileSchema, memberId: number, action: TargetAction | undefined): void {
+    const profile = found(this.engine.profiles, schema.name);
+    if (action === undefined) profile.deleteMember(memberId);
+    else {
+      const call = { action: action.name, parameters: action.args };
+      if (hasMember(profile, memberId)) profile.modifyMember(memberId, call);
+      else profile.insertMember(memberId, call);
+    }
+  }
+
+  setGroup(schema: ActionProfileSchema, groupId: number, members: readonly GroupMember[] | undefined): void {
+    const profile = found(this.engine.profiles, schema.name);
+    if (members === undefined) {
+      profile.deleteGroup(groupId);
+      return;
+    }
+    const choices = members.map(({ memberId, weight, watchPort }) =>
+      watchPort === undefined ? { member: memberId, weight } : { member: memberId, weight, watchPort },
+    );
+    if (profile.groups.some((group) => group.id === groupId)) profile.modifyGroup(groupId, choices);
+    else profile.insertGroup(groupId, choices);
+  }
+
+  setMulticastGroup(groupId: number, replicas: readonly Replica[] | undefined): void {
+    if (this.#switch !== undefined) applyGroup(this.#switch, groupId, replicas);
+    if (replicas === undefined) this.#groups.delete(groupId);
+    else this.#groups.set(groupId, replicas);
+  }
+
+  setCloneSession(sessionId: number, session: CloneSession | undefined): void {
+    if (session !== undefined && session.classOfService !== 0)
+      throw new TargetError(
+        "unsupported",
+        `clone session ${sessionId}: classes of service are not supported`,
+      );
+    if (this.#switch !== undefined) applySession(this.#switch, sessionId, session);
+    if (session === undefined) this.#sessions.delete(sessionId);
+    else this.#sessions.set(sessionId, session);
+  }
+
+  /** The program runs on this switch from now on. */
+  bindReplication(engine: Switch): void {
+    this.#switch = engine;
+    for (const [id, replicas] of this.#groups) applyGroup(engine, id, replicas);
+    for (const [id, session] of this.#sessions) applySession(engine, id, session);
+  }
+
+  #table(schema: TableSchema): Table {
+    return found(this.engine.tables, schema.name);
+  }
+}
+
+class EmbeddedEntry implements InstalledEntry {
+  readonly #table: Table;
+  readonly #entry: TableEntry;
+  readonly #now: () => number;
+
+  constructor(table: Table, entry: TableEntry, now: () => number) {
+    this.#table = table;
+    this.#entry = entry;
+    this.#now = now;
+  }
+
+  setAction(action: TargetActionChoice): void {
+    this.#table.modify(this.#entry.match, entryAction(action), { priority: this.#entry.priority });
+  }
+
+  remove(): void {
+    this.#table.delete(this.#entry.match, this.#entry.priority);
+  }
+
+  readCounter(): CounterValue {
+    return this.#entry.counter;
+  }
+
+  writeCounter(value: CounterValue): void {
+    this.#entry.setCounter(value);
+  }
+
+  writeMeter(rates: MeterRates | undefined): void {
+    this.#table.setMeter(this.#entry, meterConfig(rates), this.#now());
+  }
+}
+
+/** The P4Info was checked against the program, so what it names is there. */
+function found<T>(objects: ReadonlyMap<string, T>, name: string): T {
+  const object = objects.get(name);
+  if (object === undefined) throw new TargetError("unsupported", `the program has no ${name}`);
+  return object;
+}
+
+function hasMember(profile: ActionProfile, memberId: number): boolean {
+  return profile.members.some((member) => member.id === memberId);
+}
+
+function applyGroup({ replication }: Switch, id: number, replicas: readonly Replica[] | undefined): void {
+  if (replicas === undefined) replication.deleteGroup(id);
+  else if (replication.group(id) === undefined) replication.insertGroup(id, replicas);
+  else replication.modifyGroup(id, replicas);
+}
+
+function applySession({ replication }: Switch, id: number, session: CloneSession | undefined): void {
+  if (session === undefined) replication.deleteSession(id);
+  else if (replication.session(id) === undefined)
+    replication.insertSession(id, session.replicas, session.packetLengthBytes);
+  else replication.modifySession(id, session.replicas, session.packetLengthBytes);
+}
+
+function meterConfig(rates: MeterRates | undefined): MeterConfig | undefined {
+  if (rates === undefined) return undefined;
+  return {
+    committedRate: rates.cir,
+    committedBurst: rates.cburst,
+    peakRate: rates.pir,
+    peakBurst: rates.pburst,
+  };
+}
+
+function entryAction(choice: TargetActionChoice): EntryAction {
+  switch (choice.kind) {
+    case "action":
+      return { kind: "action", action: choice.action.name, parameters: choice.action.args };
+    case "member":
+      return { kind: "member", member: choice.memberId };
+    case "group":
+      return { kind: "group", group: choice.groupId };
+  }
+}
+
+function choiceOf(action: EntryAction): TargetActionChoice {
+  switch (action.kind) {
+    case "action":
+      return { kind: "action", action: { name: action.action, args: action.parameters } };
+    case "member":
+      return { kind: "member", memberId: action.member };
+    case "group":
+      return { kind: "group", groupId: action.group };
+  }
+}
+
+function fieldOf(match: Match | undefined): MatchField | undefined {
+  switch (match?.kind) {
+    case undefined:
+      return undefined;
+    case "EXACT":
+      return { kind: "exact", value: match.value };
+    case "OPTIONAL":
+      return { kind: "optional", value: match.value };
+    case "LPM":
+      return { kind: "lpm", value: match.value, prefixLength: match.prefixLength };
+    case "TERNARY":
+      return { kind: "ternary", value: match.value, mask: match.mask };
+    case "RANGE":
+      return { kind: "range", low: match.low, high: match.high };
+  }
+}
+
+/** Don't-care forms that a program's own entries may have are left out, as P4Runtime has it. */
+function matchOf(field: MatchField | undefined): Match | undefined {
+  switch (field?.kind) {
+    case undefined:
+      return undefined;
+    case "exact":
+      return { kind: "EXACT", value: field.value };
+    case "optional":
+      return { kind: "OPTIONAL", value: field.value };
+    case "lpm":
+      return field.prefixLength === 0
+        ? undefined
+        : { kind: "LPM", value: field.value, prefixLength: field.prefixLength };
+    case "ternary":
+      return field.mask === 0n ? undefined : { kind: "TERNARY", value: field.value, mask: field.mask };
+    case "range":
+      return { kind: "RANGE", low: field.low, high: field.high };
+  }
+}
