@@ -154,10 +154,9 @@ export class TypeChecker {
         this.#declared(this.#names.metadata.get(e.name)?.type, e, `metadata field ${e.name}`, at);
         break;
       case "parameter": {
-        const known = context.place.action?.parameters.some(
-          (p) => p.name === e.name && sameType(p.type, e.type),
-        );
-        if (known !== true) this.#fail("GP1204", `${e.name} is not a parameter of this action`, at);
+        const known = context.place.action?.parameters.find((p) => p.name === e.name);
+        if (known === undefined) this.#fail("GP1204", `${e.name} is not a parameter of this action`, at);
+        else this.#same(known.type, e.type, `parameter ${e.name}`, at);
         break;
       }
       case "intrinsic": {
