@@ -14,7 +14,7 @@ import type {
   Register,
   Table,
 } from "../../p4info/index.ts";
-import type { LoweredControl, LoweredProgram, LoweredTable } from "../v1model/lowered.ts";
+import type { LoweredBlock, LoweredControl, LoweredProgram, LoweredTable } from "../v1model/lowered.ts";
 import { storageType, unsigned } from "../v1model/storage.ts";
 import { Symbols } from "./symbols.ts";
 
@@ -24,14 +24,18 @@ import { Symbols } from "./symbols.ts";
  */
 export function p4info(program: LoweredProgram): Init<P4Info> {
   const symbols = new Symbols(symbolsOf(program));
-  const used = usedActions(program);
+  const run = tableActions(program);
   const controls = program.controls;
   return {
     pkgInfo: { name: program.source.name, arch: "v1model", ...documentation(program.source.doc) },
     tables: controls.flatMap((c) => c.tables.map((t) => table(t, c, symbols))),
     actions: [
-      ...(used.has(NO_ACTION) ? [noAction(symbols)] : []),
-      ...controls.flatMap((c) => c.actions.filter((a) => used.has(a.name)).map((a) => action(a, symbols))),
+      ...(run.has(NO_ACTION) ? [noAction(symbols)] : []),
+      ...controls.flatMap((c) => [
+        ...c.actions.filter((a) => run.has(a.name)).map((a) => action(a, symbols)),
+        // p4c lists these too, without their parameters, which the call gives.
+        ...calledActions(c, run).map((a) => action({ ...a, parameters: [] }, symbols)),
+      ]),
     ],
     counters: controls.flatMap((c) => c.counters.map((counter) => counterArray(counter, symbols))),
     directCounters: controls.flatMap((c) => c.directCounters.map((d) => directCounter(d, symbols))),
@@ -43,9 +47,11 @@ export function p4info(program: LoweredProgram): Init<P4Info> {
 function symbolsOf(program: LoweredProgram): readonly (readonly [ObjectKind, string])[] {
   const of = (kind: ObjectKind, objects: readonly { readonly name: string }[]) =>
     objects.map((o) => [kind, o.name] as const);
+  const run = tableActions(program);
   return [
-    ...[...usedActions(program)].map((name) => ["action", name] as const),
+    ...[...run].map((name) => ["action", name] as const),
     ...program.controls.flatMap((c) => [
+      ...of("action", calledActions(c, run)),
       ...of("table", c.tables),
       ...of("counter", c.counters),
       ...of("direct counter", c.directCounters),
@@ -58,9 +64,30 @@ function symbolsOf(program: LoweredProgram): readonly (readonly [ObjectKind, str
   ];
 }
 
-/** Actions that some table may run; the others are no business of the control plane. */
-function usedActions(program: LoweredProgram): ReadonlySet<string> {
+/** Actions that some table may run. */
+function tableActions(program: LoweredProgram): ReadonlySet<string> {
   return new Set(program.controls.flatMap((c) => c.tables.flatMap((t) => t.actions.map((a) => a.name))));
+}
+
+/** Actions of a control that are only called by name. */
+function calledActions(control: LoweredControl, run: ReadonlySet<string>): LoweredControl["actions"] {
+  const called = new Set(callsIn(control.block));
+  return control.actions.filter((a) => called.has(a.name) && !run.has(a.name));
+}
+
+function callsIn(block: LoweredBlock): readonly string[] {
+  return block.flatMap((s) => {
+    switch (s.kind) {
+      case "callAction":
+        return [s.action];
+      case "if":
+        return [...callsIn(s.whenTrue), ...callsIn(s.whenFalse)];
+      case "applyTable":
+        return [...callsIn(s.hit), ...callsIn(s.miss)];
+      default:
+        return [];
+    }
+  });
 }
 
 function preamble(
@@ -115,8 +142,8 @@ function table(t: LoweredTable, control: LoweredControl, symbols: Symbols): Init
       })),
     },
     directResourceIds: t.directCounter === undefined ? [] : [symbols.id("direct counter", t.directCounter)],
-    // A table without a key has one entry at most, its default; p4c gives it the default size.
-    size: BigInt(t.key.length === 0 ? DEFAULT_SIZE : t.size),
+    // The P4 text states a size only where the control plane inserts entries; p4c then gives the default one.
+    size: BigInt(t.key.length === 0 || t.constEntries.length > 0 ? DEFAULT_SIZE : t.size),
     isConstTable: t.constEntries.length > 0,
     hasInitialEntries: t.constEntries.length > 0,
   };

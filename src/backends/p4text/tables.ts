@@ -40,7 +40,8 @@ export function tableText(t: TableText): Doc {
       t.actions.map((a) => `${a.defaultOnly ? "@defaultonly " : ""}${a.local};`),
     ),
   );
-  if (t.key.length > 0) body.push(`size = ${t.size};`);
+  // Without a key there is one entry, the default one; constant entries are counted by the compiler.
+  if (t.key.length > 0 && t.entries.length === 0) body.push(`size = ${t.size};`);
   body.push(...t.properties);
   if (t.entries.length > 0)
     body.push(

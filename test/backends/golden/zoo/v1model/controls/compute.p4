@@ -44,7 +44,6 @@ control Compute(inout headers_t hdr,
             signs;
             NoAction;
         }
-        size = 64;
         const entries = {
             (0, 0..0xffffffff, _, false, 0): sums(0);
             (0x04 &&& 0x0f, 5..0xffff0000, 7, true, 1): signs(0xfffe, 1);

@@ -1,0 +1,151 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { generate } from "../../src/backends/index.ts";
+import type { Program } from "../../src/ir/index.ts";
+import { widthOf } from "../../src/ir/index.ts";
+import { p4infoFromText } from "../../src/p4info/index.ts";
+import { Switch } from "../../src/switch/switch.ts";
+import { anyExpression, operands } from "./arbitrary.ts";
+import { answer, calculator, question } from "./calculator.ts";
+import { forwarding, zoo } from "./programs.ts";
+import { findTools, run, writeFiles } from "./tools.ts";
+import { Dice, fillForwarding, fillZoo, forwardingPacket, transcript, zooPacket } from "./traffic.ts";
+
+const tools = findTools({ p4c: ["P4C", "p4c-bm2-ss"], p4test: ["P4TEST", "p4test"] });
+const scratch = mkdtempSync(join(tmpdir(), "gradplane-"));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** Compiles what we generate; answers the compiler's words and its files. */
+function compile(p: Program, compiler: string) {
+  const folder = join(scratch, p.name);
+  const files = generate(p);
+  writeFiles(folder, files);
+  const ran = run(
+    compiler,
+    [
+      "--std",
+      "p4-16",
+      "-o",
+      join(folder, "p4c.json"),
+      "--p4runtime-files",
+      join(folder, "p4c.txtpb"),
+      `${p.name}.p4`,
+    ],
+    join(folder, "v1model"),
+  );
+  const ours = files.get(`${p.name}.json`);
+  const info = files.get("p4info.txtpb");
+  if (typeof ours !== "string" || typeof info !== "string")
+    throw new Error("JSON or P4Info was not generated");
+  const read = (name: string): string => readFileSync(join(folder, name), "utf8");
+  return {
+    ...ran,
+    ours,
+    info,
+    theirs: () => withFlags(read("p4c.json")),
+    theirInfo: () => read("p4c.txtpb"),
+  };
+}
+
+/** p4c writes 0 for "not signed" where a field is a bool, and false elsewhere. */
+function withFlags(json: string): string {
+  return JSON.stringify(
+    JSON.parse(json, (key, value: unknown) => (key === "2" && value === 0 ? false : value)),
+  );
+}
+
+/** A P4Info to compare: in order of ids; without documentation, which p4c takes from elsewhere; values as numbers. */
+function comparable(text: string): unknown {
+  const plain = (x: unknown): unknown => {
+    if (x instanceof Uint8Array) return BigInt(`0x${Buffer.from(x).toString("hex") || "0"}`);
+    if (Array.isArray(x)) return x.map(plain);
+    if (typeof x !== "object" || x === null) return x;
+    return Object.fromEntries(
+      Object.entries(x)
+        .filter(([key]) => key !== "doc" && key !== "typeInfo")
+        .map(([key, value]) => [key, plain(value)]),
+    );
+  };
+  const idOf = (o: { readonly preamble?: { readonly id: number } | undefined }): number =>
+    o.preamble?.id ?? 0;
+  const byId = <T extends { readonly preamble?: { readonly id: number } | undefined }>(list: readonly T[]) =>
+    [...list].sort((a, b) => idOf(a) - idOf(b));
+  const info = p4infoFromText(text);
+  return plain({
+    ...info,
+    tables: byId(info.tables),
+    actions: byId(info.actions),
+    counters: byId(info.counters),
+    directCounters: byId(info.directCounters),
+    registers: byId(info.registers),
+    controllerPacketMetadata: byId(info.controllerPacketMetadata),
+  });
+}
+
+const programs = [
+  { program: forwarding(), fill: fillForwarding, packet: forwardingPacket, options: {} },
+  { program: zoo(), fill: fillZoo, packet: zooPacket, options: { cpuPort: 255 } },
+] as const;
+
+describe.skipIf(tools.p4c === undefined)("p4c on the emitted P4", () => {
+  const compiler = tools.p4c ?? "";
+  for (const { program, fill, packet, options } of programs) {
+    it(`compiles ${program.name} without an error or a warning`, () => {
+      const { status, output } = compile(program, compiler);
+      expect(output).toBe("");
+      expect(status).toBe(0);
+    });
+
+    it(`makes the same P4Info of ${program.name}`, () => {
+      const c = compile(program, compiler);
+      expect(comparable(c.info)).toEqual(comparable(c.theirInfo()));
+    });
+
+    it(`makes a JSON of ${program.name} that treats random packets as ours does`, () => {
+      const c = compile(program, compiler);
+      for (let seed = 1; seed <= 20; seed++) {
+        const [a, b] = [c.ours, c.theirs()].map((json) => {
+          const s = new Switch(json, options);
+          fill(s, new Dice(seed * 7919));
+          const dice = new Dice(seed);
+          return transcript(
+            s,
+            Array.from({ length: 200 }, () => packet(dice)),
+          );
+        });
+        expect(a, `seed ${seed}`).toEqual(b);
+      }
+    });
+  }
+
+  it("computes any expression as P4 says, and as our JSON does", () => {
+    const expressions = fc.sample(anyExpression(4), { numRuns: 120, seed: 20 });
+    const c = compile(calculator("calculator", expressions), compiler);
+    expect(c.status, c.output).toBe(0);
+    const inputs = fc.sample(
+      fc.tuple(...operands.map((o) => fc.bigInt({ min: 0n, max: (1n << BigInt(widthOf(o.type))) - 1n }))),
+      { numRuns: 200, seed: 21 },
+    );
+    const ours = new Switch(c.ours);
+    const theirs = new Switch(c.theirs());
+    for (const values of inputs) {
+      const asked = question(values, expressions);
+      const expected = Buffer.from(answer(values, expressions)).toString("hex");
+      for (const s of [ours, theirs])
+        expect(Buffer.from(s.inject(0, asked)[0]?.data ?? []).toString("hex")).toBe(expected);
+    }
+  });
+});
+
+describe.skipIf(tools.p4test === undefined)("p4test on the emitted P4", () => {
+  for (const { program } of programs)
+    it(`accepts ${program.name} without an error or a warning`, () => {
+      const folder = join(scratch, `test-${program.name}`);
+      writeFiles(folder, generate(program));
+      const ran = run(tools.p4test ?? "", ["--std", "p4-16", `${program.name}.p4`], join(folder, "v1model"));
+      expect(ran).toEqual({ status: 0, output: "" });
+    });
+});
