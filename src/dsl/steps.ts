@@ -125,7 +125,7 @@ export class ActionSteps {
   }
 
   /** Counts the packet in the cell of that name, or of a computed index. */
-  count<C extends string>(counter: Counter<C>, cell: C | Num<BitType>): void {
+  count<C extends string>(counter: Counter<C>, cell: NoInfer<C> | Num<BitType>): void {
     if (typeof cell === "string" && !counter.cells.includes(cell)) {
       const message = `counter ${counter.name} has no cell ${cell}; it has ${counter.cells.join(", ")}`;
       throw new ProgramError(at({ code: "GP1204", message }));

@@ -173,7 +173,7 @@ export class Variable<T extends Numeric = Numeric> extends Num<T> {
 }
 
 /** `condition ? a : b` */
-export function mux<T extends Numeric>(condition: Bool, a: Num<T>, b: Operand<T>): Num<T> {
+export function mux<T extends Numeric>(condition: Bool, a: Num<T>, b: Operand<NoInfer<T>>): Num<T> {
   const node: Expression & { readonly type: T } = at({
     kind: "mux",
     condition: condition.node,
