@@ -98,6 +98,10 @@ export function readExpression(cursor: JsonCursor): Expression {
       // p4c wraps an expression in another one where an argument is expected.
       return value.has("op") ? readOperation(value) : readExpression(value);
     case "field":
+      // isValid() of a stack element that is chosen at run time.
+      if (value.element(0).isObject && value.element(1).value === "$valid$") {
+        return { kind: "unary", op: "valid", operand: readOperation(value.element(0)), path };
+      }
       return { kind: "field", header: value.element(0).string(), field: value.element(1).string(), path };
     case "hexstr":
       return { kind: "constant", value: value.hexstr(), path };
@@ -148,7 +152,8 @@ export function readExpression(cursor: JsonCursor): Expression {
       return { kind: "text", value: value.string(), path };
     case "parameters_vector":
     case "field_list":
-      return { kind: "vector", items: value.elements().map(readExpression), path };
+      // p4c writes {} for an empty list.
+      return { kind: "vector", items: value.isArray ? value.elements().map(readExpression) : [], path };
     default:
       return cursor.get("type").unsupported(`unknown type "${type}"`);
   }

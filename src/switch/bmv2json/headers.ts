@@ -15,7 +15,9 @@ const maxWidth = 1 << 20;
 function readField(cursor: JsonCursor): FieldType {
   const name = cursor.element(0).string();
   const width = cursor.element(1);
-  const signed = cursor.elements().length > 2 && cursor.element(2).boolean();
+  // p4c writes false, true, or for boolean fields 0.
+  const third = cursor.elements().length > 2 ? cursor.element(2).value : false;
+  const signed = third === true || third === 1;
   if (width.value === "*") return { name, width: "varbit", signed: false };
   const bits = width.integer();
   if (bits < 1 || bits > maxWidth) return width.refuse(`a field can't be ${bits} bits wide`);

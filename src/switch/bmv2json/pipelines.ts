@@ -8,6 +8,7 @@ import type {
   Conditional,
   ConstEntry,
   EntryKey,
+  Expression,
   MatchKind,
   Pipeline,
   Table,
@@ -29,16 +30,25 @@ function readMatchKind(cursor: JsonCursor): MatchKind | "valid" {
   }
 }
 
+function readKeyTarget(cursor: JsonCursor, isValidity: boolean): Expression {
+  if (isValidity) return { kind: "field", header: cursor.string(), field: "$valid$", path: cursor.path };
+  if (cursor.isObject) return readExpression(cursor);
+  return {
+    kind: "field",
+    header: cursor.element(0).string(),
+    field: cursor.element(1).string(),
+    path: cursor.path,
+  };
+}
+
 function readTableKey(cursor: JsonCursor): TableKey {
   const kind = readMatchKind(cursor.get("match_type"));
-  const target = cursor.get("target");
-  const header = kind === "valid" ? target.string() : target.element(0).string();
-  const field = kind === "valid" ? "$valid$" : target.element(1).string();
+  const target = readKeyTarget(cursor.get("target"), kind === "valid");
+  const written = target.kind === "field" ? `${target.header}.${target.field}` : target.path;
   return {
-    name: cursor.optional("name")?.string() ?? (kind === "valid" ? header : `${header}.${field}`),
+    name: cursor.optional("name")?.string() ?? written,
     kind: kind === "valid" ? "exact" : kind,
-    header,
-    field,
+    target,
     mask: cursor.optional("mask")?.hexstr(),
     path: cursor.path,
   };

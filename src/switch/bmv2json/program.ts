@@ -295,9 +295,8 @@ export type MatchKind = "exact" | "lpm" | "ternary" | "range" | "optional";
 export interface TableKey {
   readonly name: string;
   readonly kind: MatchKind;
-  readonly header: string;
-  /** A field's name, or "$valid$". */
-  readonly field: string;
+  /** A field (perhaps "$valid$"), or a field of a stack element that is chosen at run time. */
+  readonly target: Expression;
   readonly mask: bigint | undefined;
   readonly path: string;
 }

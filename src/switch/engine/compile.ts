@@ -265,8 +265,9 @@ class EngineBuilder {
 
   private keyOf(table: TableSource): readonly KeyField[] {
     let word = 0;
+    const expressions = new ProgramScope(this.program, this.layout, false).expressions();
     return table.key.map((key) => {
-      const slot = this.layout.field(key.header, key.field, key.path);
+      const { slot } = expressions.assignable(key.target);
       const words = keyWords(slot.width);
       const field: KeyField = { name: key.name, kind: key.kind, width: slot.width, word, words };
       word += words;

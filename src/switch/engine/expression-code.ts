@@ -328,6 +328,11 @@ export class ExpressionCompiler {
   }
 
   header(expression: Expression): HeaderCode {
+    if (expression.kind === "stackField" && expression.field === "last") {
+      // p4c's way to write the header stack.last.
+      const stack = this.stack(expression.stack, expression.path);
+      return this.stackElement(stack, `u[${stack.next}] - 1`);
+    }
     const code = this.value(expression);
     return code.kind === "header" ? code : this.mismatch(expression, "a header");
   }
@@ -555,6 +560,11 @@ export class ExpressionCompiler {
   }
 
   private compileEquality(op: "==" | "!=", left: Expression, right: Expression): BoolCode {
+    const p = this.place(left);
+    const q = this.place(right);
+    if (p?.slot.store === "v" && q?.slot.store === "v") {
+      return { kind: "bool", code: `${op === "!=" ? "!" : ""}sameBytes(v[${p.index}], v[${q.index}])` };
+    }
     const a = this.value(left);
     const b = this.value(right);
     if (a.kind === "header" && b.kind === "header") {

@@ -1,7 +1,7 @@
 import { SwitchConfigError } from "../bmv2json/config-error.ts";
 import type { ActionEntry, Pipeline, Table } from "../bmv2json/program.ts";
 import { mayExit } from "./action-code.ts";
-import type { FieldSlot } from "./layout.ts";
+import type { PlaceCode } from "./expression-code.ts";
 import { unknownName } from "./layout.ts";
 import type { ProgramScope } from "./program-scope.ts";
 
@@ -11,8 +11,9 @@ export function keyWords(width: number): number {
 }
 
 /** Code of a key field's words, most significant first, with the table's static mask applied. */
-function wordsOfKey(slot: FieldSlot, mask: bigint | undefined): readonly string[] {
-  const cell = `${slot.store}[${slot.index}]`;
+function wordsOfKey(place: PlaceCode, mask: bigint | undefined): readonly string[] {
+  const { slot } = place;
+  const cell = `${slot.store}[${place.index}]`;
   const count = keyWords(slot.width);
   const words: string[] = [];
   for (let i = count - 1; i >= 0; i--) {
@@ -139,11 +140,11 @@ if (c) { ${this.next(node.trueNext, node.path)} } else { ${this.next(node.falseN
     const lines: string[] = [];
     let word = 0;
     for (const key of table.key) {
-      const slot = this.scope.layout.field(key.header, key.field, key.path);
-      if (slot.store === "v") {
+      const place = this.scope.expressions().assignable(key.target);
+      if (place.slot.store === "v") {
         throw new SwitchConfigError("UNSUPPORTED", key.path, "a variable-length field can't be a key");
       }
-      for (const code of wordsOfKey(slot, key.mask)) lines.push(`K${index}[${word++}] = ${code};`);
+      for (const code of wordsOfKey(place, key.mask)) lines.push(`K${index}[${word++}] = ${code};`);
     }
     lines.push(table.key.length === 0 ? "let e = undefined;" : `let e = X${index}.find(K${index});`);
     lines.push("const hit = e !== undefined;");
