@@ -4,7 +4,7 @@ import type { ChannelOptions } from "../ps/channel.ts";
 export interface LibraOptions extends ChannelOptions {
   /** Time between two signs of life of a worker. */
   readonly heartbeat: number;
-  /** Silence of a peer that others wait for, after which it counts as lost. */
+  /** Silence of a peer that others wait for, after which it counts as lost; half as much again when others falter too. */
   readonly silence: number;
   /** Time without progress after which the server asks the aggregator for missing results. */
   readonly collectAfter: number;

@@ -411,22 +411,31 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
     this.#actions.push({ type: "send", frame: aggregationFrame(to, { header, lanes: NO_LANES }) });
   }
 
-  /** While others wait for it, a worker that stays silent or does not acknowledge is lost; the others are told. */
+  /**
+   * While others wait for it, a worker that stays silent or does not acknowledge is lost; those who are heard are
+   * told. When nobody is heard, the fault may be the server's own: the application is told, no worker is. To tell
+   * the two apart, nothing is decided while some worker has been silent for more than half the bound.
+   */
   #checkWorkers(now: number): void {
+    const { silence } = this.#options;
     const [round] = this.#rounds;
-    for (const peer of this.#peers.values()) {
-      const silentFor = peer.silence.look(now);
-      if (!round.hasBegun) peer.silence.heard();
-      const isSilent = round.hasBegun && silentFor > this.#options.silence;
+    const looks = [...this.#peers.values()].map((peer) => ({ peer, silentFor: peer.silence.look(now) }));
+    if (!round.hasBegun) for (const { peer } of looks) peer.silence.heard();
+    const present = looks.filter(({ peer }) => peer.state === "present");
+    const heard = present.filter(({ silentFor }) => silentFor <= silence / 2);
+    const isDecided = present.every(({ silentFor }) => silentFor <= silence / 2 || silentFor > silence);
+    const survivors = heard.map(({ peer }) => peer).filter((peer) => !peer.channel.hasFailed);
+    for (const { peer, silentFor } of looks) {
+      const isSilent = round.hasBegun && isDecided && silentFor > silence;
       if (peer.state === "present" && (isSilent || peer.channel.hasFailed)) {
         peer.state = "lost";
-        this.#lost(peer.member, "does not answer");
+        this.#lost(peer.member, "does not answer", survivors);
       } else if (peer.state === "left" && round.hasBegun && !round.hasPushed(peer.member))
-        this.#lost(peer.member, "has left");
+        this.#lost(peer.member, "has left", survivors);
     }
   }
 
-  #lost(worker: number, why: string): void {
+  #lost(worker: number, why: string, survivors: readonly Peer[]): void {
     const { job } = this.#layout;
     const { round } = this.#rounds[0];
     const details = { job, round, worker };
@@ -436,9 +445,7 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
       details,
     );
     if (!this.#report(error, `worker_lost ${worker} ${round}`)) return;
-    for (const survivor of this.#peers.values())
-      if (survivor.state === "present")
-        survivor.channel.send(MessageKind.FAILURE, round, encodeNumber(worker));
+    for (const { channel } of survivors) channel.send(MessageKind.FAILURE, round, encodeNumber(worker));
   }
 
   #newRound(round: number): ServerRound {
