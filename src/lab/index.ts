@@ -1,0 +1,1 @@
+export { Lab, type LabHost } from "./lab.ts";
