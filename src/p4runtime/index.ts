@@ -12,6 +12,7 @@ export {
   p4infoToBinary,
   p4infoToText,
 } from "../p4info/index.ts";
+export * from "./bindings/index.ts";
 export { P4RuntimeError, P4RuntimeWriteError, type UpdateStatus } from "./call-error.ts";
 export {
   type ClientOptions,
