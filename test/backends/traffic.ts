@@ -1,5 +1,18 @@
+import { prefixMask } from "../../src/backends/p4text/literals.ts";
+import type {
+  ActionParameter,
+  Expression,
+  HeaderField,
+  KeySet,
+  MatchKind,
+  Program,
+} from "../../src/ir/index.ts";
+import { widthOf } from "../../src/ir/index.ts";
 import type { Switch } from "../../src/switch/switch.ts";
+import { SwitchRuntimeError } from "../../src/switch/tables/runtime-error.ts";
+import type { MatchField } from "../../src/switch/tables/table-key.ts";
 import { pack } from "./calculator.ts";
+import { evaluate } from "./reference.ts";
 
 /** Numbers that look random and are the same for the same seed (xorshift32). */
 export class Dice {
@@ -29,101 +42,205 @@ export class Dice {
   }
 }
 
-/** Fills the tables of the program with one of everything. */
-export function fillZoo(s: Switch, dice: Dice): void {
-  const classify = s.table("compute.classify");
-  for (const value of [0n, 1n, (1n << 128n) - 1n, 9007199254740992n, 9007199254740993n])
-    classify.insert(
-      [{ kind: "exact", value }],
-      dice.pick(
-        { kind: "action", action: "compute.sums", parameters: [dice.bits(32)] },
-        { kind: "action", action: "compute.bits", parameters: [] },
-      ),
-    );
-  for (let slot = 0; slot < 64; slot++)
-    s.table("memory.slots").insert(
-      [{ kind: "exact", value: BigInt(slot) }],
-      dice.pick(
-        { kind: "action", action: "memory.add", parameters: [dice.bits(8)] },
-        { kind: "action", action: "NoAction", parameters: [] },
-      ),
-    );
-  s.replication.insertGroup(255, [
-    { port: 1, instance: 5 },
-    { port: 2, instance: 6 },
-    { port: 255, instance: 7 },
-  ]);
-  for (const session of [7, 0x800, 1]) s.replication.insertSession(session, [{ port: 3, instance: 1 }]);
+export interface Arrival {
+  readonly port: number;
+  readonly data: Uint8Array;
+  /** Values of the fields, `header.field`, for entries that are to match. */
+  readonly fields: ReadonlyMap<string, bigint>;
 }
 
-/** A packet of the program with one of everything, and the port it comes in on. */
-export function zooPacket(dice: Dice): { readonly port: number; readonly data: Uint8Array } {
-  const small = (): bigint => BigInt(dice.pick(0, 1, 2, 7, 15, 255, dice.below(256)));
-  const op = (): readonly (readonly [bigint, number])[] => [
-    [dice.pick(small(), 0x44n, 0x45n, 4n, 0x84n, 5n), 8],
-    [small(), 8],
-    [dice.bits(1), 1],
-    [dice.bits(7), 7],
-    [dice.pick(dice.bits(16), 0xfffdn, 0x8000n, 0x7fffn), 16],
-    [dice.pick(dice.bits(32), small(), 0xffffffffn), 32],
-    [dice.pick(dice.bits(32), small(), 0x80000000n), 32],
-    [dice.bits(32), 32],
-    [dice.bits(32), 32],
-    [dice.pick(dice.bits(128), 0n, 1n, (1n << 128n) - 1n, 9007199254740993n), 128],
-  ];
-  const port = dice.pick(0, 1, 2, 3, 7, 255);
-  const front: readonly (readonly [bigint, number])[] =
-    port === 255
-      ? [
-          [BigInt(dice.below(8)), 9],
-          [0n, 7],
-        ]
-      : [];
-  const parts = [...front, ...op(), ...(dice.below(2) === 0 ? op() : []), [dice.bits(64), 64] as const];
-  const whole = pack(parts);
-  return { port, data: dice.below(20) === 0 ? whole.subarray(0, dice.below(whole.length) + 1) : whole };
+/** A packet that takes a random way through the program's parser; now and then one that is cut short or has a wrong checksum. */
+function packetFor(p: Program, dice: Dice): Arrival {
+  const fields = new Map<string, bigint>();
+  const order: string[] = [];
+  let port = dice.below(p.ports);
+  const typeOf = (header: string): readonly HeaderField[] =>
+    p.headerTypes.find((t) => t.name === p.headers.find((h) => h.name === header)?.headerType)?.fields ?? [];
+  for (let name = "start", steps = 0; name !== "accept" && name !== "reject" && steps < 20; steps++) {
+    const state = p.parser.find((s) => s.name === name);
+    if (state === undefined) break;
+    for (const header of state.extracts) {
+      order.push(header);
+      for (const f of typeOf(header)) fields.set(`${header}.${f.name}`, someValue(widthOf(f.type), dice));
+    }
+    const t = state.transition;
+    if (t.kind === "goto") {
+      name = t.next;
+      continue;
+    }
+    const chosen = dice.below(5) === 0 ? undefined : t.cases[dice.below(t.cases.length)];
+    chosen?.values.forEach((set, i) => {
+      const key = t.keys[i];
+      if (key === undefined || set.kind === "any") return;
+      const value = valueIn(set, widthOf(key.type), dice);
+      if (key.kind === "field") fields.set(`${key.header}.${key.field}`, value);
+      if (key.kind === "intrinsic") port = Number(value);
+    });
+    name = chosen?.next ?? t.otherwise;
+  }
+  if (dice.below(4) !== 0) suitConstEntries(p, fields, dice);
+  const bits = (header: string) =>
+    typeOf(header).map((f) => [fields.get(`${header}.${f.name}`) ?? 0n, widthOf(f.type)] as const);
+  for (const sum of p.checksums) {
+    if (!order.includes(sum.header) || dice.below(12) === 0) continue;
+    const covered = sum.fields.map((f): readonly [bigint, number] => [leafValue(f, fields), widthOf(f.type)]);
+    fields.set(`${sum.target.header}.${sum.target.field}`, internetChecksum(pack(covered)));
+  }
+  const whole = pack([...order.flatMap(bits), [dice.bits(64), 64]]);
+  const data = dice.below(20) === 0 ? whole.subarray(0, 1 + dice.below(whole.length)) : whole;
+  return { port, data, fields };
 }
 
-/** Routes and a packet of IPv4 forwarding. */
-export function fillForwarding(s: Switch, dice: Dice): void {
-  for (let i = 0; i < 40; i++) {
-    const prefixLength = 1 + dice.below(32);
-    const mask = BigInt.asUintN(32, -1n << BigInt(32 - prefixLength));
-    const value = ((10n << 24n) | dice.bits(24)) & mask;
-    try {
-      s.table("forwarding.routes").insert(
-        [{ kind: "lpm", value, prefixLength }],
-        dice.pick(
-          { kind: "action", action: "forwarding.route", parameters: [BigInt(dice.below(4)), dice.bits(48)] },
-          { kind: "action", action: "forwarding.refuse", parameters: [] },
-        ),
-      );
-    } catch {
-      // The same prefix came up twice; both switches refuse the second.
+/** Changes fields so that one entry of each constant table takes the packet, where there is one. */
+function suitConstEntries(p: Program, fields: Map<string, bigint>, dice: Dice): void {
+  for (const table of p.controls.flatMap((c) => c.tables)) {
+    const possible = table.constEntries.filter((entry) =>
+      table.key.every((k, i) => {
+        const set = entry.keys[i];
+        if (k.expression.kind === "field") return fields.has(`${k.expression.header}.${k.expression.field}`);
+        return (
+          k.expression.kind !== "valid" ||
+          set?.kind !== "value" ||
+          set.value === leafValue(k.expression, fields)
+        );
+      }),
+    );
+    const entry = possible[dice.below(Math.max(1, possible.length))];
+    entry?.keys.forEach((set, i) => {
+      const key = table.key[i]?.expression;
+      if (key?.kind === "field" && set.kind !== "any")
+        fields.set(`${key.header}.${key.field}`, valueIn(set, widthOf(key.type), dice));
+    });
+  }
+}
+
+/** Entries that match some of the packets, multicast groups and clone sessions. */
+export function fill(s: Switch, p: Program, arrivals: readonly Arrival[], dice: Dice): void {
+  for (let id = 1; id < 16; id++) {
+    s.replication.insertGroup(id, [
+      { port: id % 4, instance: id },
+      { port: 5, instance: 1 },
+    ]);
+    s.replication.insertSession(id, [{ port: 3, instance: id }]);
+  }
+  const tables = p.controls.flatMap((c) =>
+    c.tables.filter((t) => t.constEntries.length === 0 && t.key.length > 0),
+  );
+  for (const table of tables) {
+    const actions = p.controls.flatMap((c) => c.actions);
+    for (let i = 0; i < Math.min(64, table.size); i++) {
+      const fields = arrivals[dice.below(arrivals.length)]?.fields ?? new Map<string, bigint>();
+      const match = table.key.map((k) => {
+        const width = widthOf(k.expression.type);
+        const value = BigInt.asUintN(
+          width,
+          evaluate(k.expression, (e) => leafValue(e, fields)),
+        );
+        return matchOn(k.match, value, width, dice);
+      });
+      const name = table.actions[dice.below(table.actions.length)] ?? "NoAction";
+      const parameters = actions.find((a) => a.name === name)?.parameters ?? [];
+      const needsPriority = table.key.some((k) => k.match !== "exact" && k.match !== "lpm");
+      try {
+        s.table(table.name).insert(
+          match,
+          {
+            kind: "action",
+            action: name,
+            parameters: parameters.map((a) => argument(a, p, fields, dice)),
+          },
+          needsPriority ? { priority: i + 1 } : {},
+        );
+      } catch (error) {
+        // The same match may come up twice; every switch must refuse the second.
+        if (!(error instanceof SwitchRuntimeError) || error.code !== "ALREADY_EXISTS") throw error;
+      }
     }
   }
 }
 
-export function forwardingPacket(dice: Dice): { readonly port: number; readonly data: Uint8Array } {
-  const words = Array.from({ length: 10 }, () => dice.below(0x10000));
-  words[0] = 0x4500;
-  words[4] = (dice.pick(0, 1, 2, 64, 255) << 8) | 17;
-  words[5] = 0;
-  words[8] = 0x0a00 | dice.below(256);
-  let sum = words.reduce((a, b) => a + b, 0);
+/** A value of a parameter: often one that the packet carries in a field of the parameter's name, so that comparisons succeed. */
+function argument(a: ActionParameter, p: Program, fields: ReadonlyMap<string, bigint>, dice: Dice): bigint {
+  const width = widthOf(a.type);
+  const named = p.headers.map((h) => fields.get(`${h.name}.${a.name}`)).find((v) => v !== undefined);
+  if (named !== undefined && dice.below(4) !== 0) return BigInt.asUintN(width, named);
+  return dice.below(2) === 0
+    ? BigInt.asUintN(width, 1n << BigInt(dice.below(width)))
+    : someValue(width, dice);
+}
+
+/** Packets of a program in which some come again, as they do in networks. */
+export function packetsFor(p: Program, count: number, dice: Dice): readonly Arrival[] {
+  const list: Arrival[] = [];
+  for (let i = 0; i < count; i++) {
+    const earlier = dice.below(3) === 0 ? undefined : list[dice.below(Math.max(1, list.length))];
+    list.push(earlier ?? packetFor(p, dice));
+  }
+  return list;
+}
+
+/** A match that takes the value, and perhaps others. */
+function matchOn(kind: MatchKind, value: bigint, width: number, dice: Dice): MatchField | undefined {
+  switch (kind) {
+    case "exact":
+      return { kind: "exact", value };
+    case "optional":
+      return dice.below(2) === 0 ? undefined : { kind: "optional", value };
+    case "ternary": {
+      const mask = someValue(width, dice);
+      return mask === 0n ? undefined : { kind: "ternary", value: value & mask, mask };
+    }
+    case "lpm": {
+      const prefixLength = dice.below(width + 1);
+      const mask = prefixMask(prefixLength, width);
+      return prefixLength === 0 ? undefined : { kind: "lpm", value: value & mask, prefixLength };
+    }
+    case "range": {
+      const high = value + BigInt(dice.below(100));
+      return high >= 1n << BigInt(width) ? undefined : { kind: "range", low: value, high };
+    }
+  }
+}
+
+/** Small numbers often, limits sometimes, else anything. */
+function someValue(width: number, dice: Dice): bigint {
+  const small = BigInt(dice.below(8));
+  const all = (1n << BigInt(width)) - 1n;
+  return BigInt.asUintN(
+    width,
+    dice.pick(small, small, small, dice.bits(width), all, 1n << BigInt(width - 1)),
+  );
+}
+
+function valueIn(set: KeySet, width: number, dice: Dice): bigint {
+  switch (set.kind) {
+    case "value":
+      return BigInt.asUintN(width, set.value);
+    case "mask":
+      return (set.value & set.mask) | (dice.bits(width) & ~set.mask);
+    case "prefix":
+      return set.value | (dice.bits(width) & ((1n << BigInt(width - set.length)) - 1n));
+    case "range":
+      return set.low + (dice.bits(width) % (set.high - set.low + 1n));
+    case "any":
+      return dice.bits(width);
+  }
+}
+
+/** What an expression's leaf is in a packet; metadata count as 0, headers as valid when they are there. */
+function leafValue(e: Expression, fields: ReadonlyMap<string, bigint>): bigint {
+  if (e.kind === "constant") return e.value;
+  if (e.kind === "field") return fields.get(`${e.header}.${e.field}`) ?? 0n;
+  if (e.kind === "valid") return [...fields.keys()].some((k) => k.startsWith(`${e.header}.`)) ? 1n : 0n;
+  return 0n;
+}
+
+/** RFC 1071. */
+function internetChecksum(bytes: Uint8Array): bigint {
+  let sum = 0;
+  for (let i = 0; i < bytes.length; i += 2) sum += ((bytes[i] ?? 0) << 8) | (bytes[i + 1] ?? 0);
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
-  words[5] = dice.below(10) === 0 ? dice.below(0x10000) : ~sum & 0xffff;
-  const whole = pack([
-    [dice.bits(48), 48],
-    [dice.bits(48), 48],
-    [dice.below(10) === 0 ? 0x86ddn : 0x800n, 16],
-    ...words.map((w) => [BigInt(w), 16] as const),
-    [dice.bits(128), 128],
-  ]);
-  return {
-    port: dice.below(4),
-    data: dice.below(20) === 0 ? whole.subarray(0, dice.below(whole.length) + 1) : whole,
-  };
+  return BigInt(~sum & 0xffff);
 }
 
 /** What came out of a switch, packet by packet, and what it remembers in the end. */

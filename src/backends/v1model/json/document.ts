@@ -3,7 +3,7 @@ import { bit, widthOf } from "../../../ir/index.ts";
 import { BackendError } from "../../backenderror.ts";
 import type { LoweredProgram } from "../lowered.ts";
 import { CLONE_FIELD_LIST } from "./actions.ts";
-import { bytesFor, hexstr, type Json, type JsonObject } from "./json.ts";
+import { bytesFor, hexstr, type Json, type JsonObject, jsonText } from "./json.ts";
 import { ERRORS, parser } from "./parser.ts";
 import { Actions, addAction, PipelineWriter } from "./pipeline.ts";
 import { fieldList, Scalars } from "./scalars.ts";
@@ -104,7 +104,7 @@ export function bmv2Document(program: LoweredProgram): JsonObject {
 
 /** The document as text. */
 export function bmv2Json(program: LoweredProgram): string {
-  return `${JSON.stringify(bmv2Document(program), null, 2)}\n`;
+  return jsonText(bmv2Document(program));
 }
 
 function usesClone(actions: Actions): boolean {
