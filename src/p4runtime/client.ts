@@ -1,4 +1,4 @@
-import type { P4Info } from "../p4info/generated/p4info.ts";
+import { P4Info } from "../p4info/generated/p4info.ts";
 import { create } from "../p4info/message/create.ts";
 import type { Init } from "../p4info/message/descriptor.ts";
 import { batchErrors, P4RuntimeError, P4RuntimeWriteError, type UpdateStatus } from "./call-error.ts";
@@ -8,20 +8,14 @@ import { cookieOf } from "./cookie.ts";
 import { describeUpdate } from "./describe.ts";
 import { electionIdMessage } from "./election-id.ts";
 import { EntityBuilder, type Params } from "./entities.ts";
-import {
-  CapabilitiesRequest,
-  type Entity,
-  type ForwardingPipelineConfig,
-  GetForwardingPipelineConfigRequest,
-  type GetForwardingPipelineConfigRequest_ResponseType,
-  type PacketIn,
-  ReadRequest,
-  SetForwardingPipelineConfigRequest,
-  type StreamError,
-  StreamMessageRequest,
-  type StreamMessageResponse,
-  type Update,
-  WriteRequest,
+import type {
+  Entity,
+  ForwardingPipelineConfig,
+  GetForwardingPipelineConfigRequest_ResponseType,
+  PacketIn,
+  StreamError,
+  StreamMessageResponse,
+  Update,
 } from "./proto/generated/p4runtime.ts";
 import type { BoundedQueue } from "./queue.ts";
 import { Schema } from "./schema.ts";
@@ -206,10 +200,7 @@ export class P4RuntimeClient {
     const action = options.action ?? "VERIFY_AND_COMMIT";
     const cookie = options.cookie ?? cookieOf(p4info, deviceConfig);
     await this.#setPipeline(action, { p4info, p4DeviceConfig: deviceConfig, cookie: { cookie } }, options);
-    if (action !== "VERIFY")
-      await this.useProgram(
-        create(SetForwardingPipelineConfigRequest, { config: { p4info } }).config?.p4info,
-      );
+    if (action !== "VERIFY") await this.useProgram(create(P4Info, p4info));
   }
 
   /** Run the program that was pushed with VERIFY_AND_SAVE. */
@@ -226,7 +217,6 @@ export class P4RuntimeClient {
       const response = await this.#connection.unary(
         "GetForwardingPipelineConfig",
         P4RuntimeService.GetForwardingPipelineConfig,
-        GetForwardingPipelineConfigRequest,
         { deviceId: this.deviceId, responseType: parts },
         { ...options, timeout: this.#limit(options, LONG_TIMEOUT) },
       );
@@ -282,7 +272,6 @@ export class P4RuntimeClient {
     const responses = this.#connection.serverStream(
       "Read",
       P4RuntimeService.Read,
-      ReadRequest,
       { deviceId: this.deviceId, role: this.role, entities },
       { ...options, timeout: this.#limit(options, LONG_TIMEOUT) },
     );
@@ -338,9 +327,7 @@ export class P4RuntimeClient {
     const needsNames = this.#entities !== undefined || Object.keys(metadata).length > 0;
     const hasHeader = needsNames && this.schema.packetOut !== undefined;
     const values = hasHeader || Object.keys(metadata).length > 0 ? this.entities.packetOut(metadata) : [];
-    this.#session.send(
-      create(StreamMessageRequest, { update: { case: "packet", value: { payload, metadata: values } } }),
-    );
+    this.#session.send({ update: { case: "packet", value: { payload, metadata: values } } });
   }
 
   /** End the stream and the connection. Further calls wait for the same end. */
@@ -358,7 +345,6 @@ export class P4RuntimeClient {
       const response = await this.#connection.unary(
         "Capabilities",
         P4RuntimeService.Capabilities,
-        CapabilitiesRequest,
         {},
         { ...options, timeout: this.#limit(options, DEFAULT_TIMEOUT) },
       );
@@ -377,7 +363,6 @@ export class P4RuntimeClient {
     await this.#connection.unary(
       "SetForwardingPipelineConfig",
       P4RuntimeService.SetForwardingPipelineConfig,
-      SetForwardingPipelineConfigRequest,
       { deviceId: this.deviceId, role: this.role, electionId: this.#session.electionId, action, config },
       { ...options, timeout: this.#limit(options, LONG_TIMEOUT) },
     );
@@ -388,7 +373,6 @@ export class P4RuntimeClient {
       await this.#connection.unary(
         "Write",
         P4RuntimeService.Write,
-        WriteRequest,
         { deviceId: this.deviceId, role: this.role, electionId: this.#session.electionId, updates },
         { ...options, timeout: this.#limit(options, DEFAULT_TIMEOUT) },
       );

@@ -4,14 +4,12 @@ import {
   type ClientReadableStream,
   credentials,
   Metadata,
-  type MethodDefinition,
   type ServiceError,
 } from "@grpc/grpc-js";
-import { create } from "../p4info/message/create.ts";
-import type { Init, MessageType } from "../p4info/message/descriptor.ts";
+import type { Init } from "../p4info/message/descriptor.ts";
 import { callError, P4RuntimeError } from "./call-error.ts";
 import { Code } from "./code.ts";
-import { P4RuntimeService, type StreamChannel } from "./service.ts";
+import { type Method, P4RuntimeService, type StreamChannel } from "./service.ts";
 
 /** Certificates in PEM. */
 export interface TlsOptions {
@@ -82,10 +80,9 @@ export class Connection {
    *
    * @throws P4RuntimeError; its `cause` is the error of grpc-js.
    */
-  unary<Request extends object, Response extends object>(
+  unary<Request, Response>(
     name: string,
-    method: MethodDefinition<Request, Response>,
-    type: MessageType<Request>,
+    method: Method<Request, Response>,
     request: Init<NoInfer<Request>>,
     options: CallOptions & { readonly timeout: number },
   ): Promise<Response> {
@@ -95,18 +92,11 @@ export class Connection {
         reject(early);
         return;
       }
-      let message: Request;
-      try {
-        message = create(type, request);
-      } catch (error) {
-        reject(error);
-        return;
-      }
       const call = this.#client.makeUnaryRequest(
         method.path,
         method.requestSerialize,
         method.responseDeserialize,
-        message,
+        request,
         new Metadata(),
         { deadline: Date.now() + options.timeout },
         (error, response) => {
@@ -127,10 +117,9 @@ export class Connection {
    *
    * @throws P4RuntimeError
    */
-  async *serverStream<Request extends object, Response extends object>(
+  async *serverStream<Request, Response>(
     name: string,
-    method: MethodDefinition<Request, Response>,
-    type: MessageType<Request>,
+    method: Method<Request, Response>,
     request: Init<NoInfer<Request>>,
     options: CallOptions & { readonly timeout: number },
   ): AsyncGenerator<Response, void> {
@@ -140,7 +129,7 @@ export class Connection {
       method.path,
       method.requestSerialize,
       method.responseDeserialize,
-      create(type, request),
+      request,
       new Metadata(),
       { deadline: Date.now() + options.timeout },
     );

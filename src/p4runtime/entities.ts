@@ -4,12 +4,13 @@ import { EntityError } from "./entity-error.ts";
 import { encodeMatch, type MatchInput, parseMatch } from "./match.ts";
 import {
   type Action,
-  type CounterData,
+  CounterData,
   Entity,
-  type MeterConfig,
+  type FieldMatch,
+  MeterConfig,
   type PacketMetadata,
   type Replica,
-  type TableAction,
+  TableAction,
   type TableEntry,
   type Update,
 } from "./proto/generated/p4runtime.ts";
@@ -78,25 +79,25 @@ export class EntityBuilder {
     const schema = this.schema.tables.get(table);
     const priority = options.priority ?? 0;
     checkPriority(schema, priority);
-    return tableEntity({
-      ...attached(options),
-      tableId: schema.id,
-      match: matchMessages(schema, match),
-      action: this.#tableAction(schema, action, params),
+    return tableEntity(
+      schema.id,
+      matchMessages(schema, match),
+      this.#tableAction(schema, action, params),
       priority,
-    });
+      options,
+    );
   }
 
   /** The default entry of a table. Without an action, MODIFY puts the program's own back. */
   defaultEntry(table: string, action?: string, params: Params = {}): Entity {
     const schema = this.schema.tables.get(table);
     const spec = action === undefined ? undefined : this.#tableAction(schema, action, params);
-    return tableEntity({ tableId: schema.id, isDefaultAction: true, action: spec });
+    return tableEntity(schema.id, [], spec, 0, {}, true);
   }
 
   /** For reading: all entries of a table, or of all tables. */
   allEntries(table?: string): Entity {
-    return tableEntity({ tableId: table === undefined ? 0 : this.schema.tables.get(table).id });
+    return tableEntity(table === undefined ? 0 : this.schema.tables.get(table).id, [], undefined, 0, {});
   }
 
   /** For writing with data; for reading without, one cell or all. */
@@ -231,7 +232,7 @@ export class EntityBuilder {
     table: TableSchema,
     input: string | ActionInput | undefined,
     params: Params,
-  ): Init<TableAction> | undefined {
+  ): TableAction | undefined {
     if (input === undefined) return undefined;
     if (typeof input === "string") return this.#tableAction(table, { action: input, params }, {});
     if ("member" in input) return { type: { case: "actionProfileMemberId", value: input.member } };
@@ -243,7 +244,7 @@ export class EntityBuilder {
           value: actionMessage(this.#actionOf(table, input.action), input.params ?? {}),
         },
       };
-    return {
+    return create(TableAction, {
       type: {
         case: "actionProfileActionSet",
         value: {
@@ -257,7 +258,7 @@ export class EntityBuilder {
           })),
         },
       },
-    };
+    });
   }
 
   #actionOf(table: TableSchema, name: string): ActionSchema {
@@ -293,17 +294,32 @@ function entity(value: Init<Entity>["entity"]): Entity {
   return create(Entity, { entity: value });
 }
 
-function tableEntity(value: Init<TableEntry>): Entity {
-  return entity({ case: "tableEntry", value });
+/** Written out, not made by `create`: tables have hundreds of thousands of entries. */
+function tableEntity(
+  tableId: number,
+  match: readonly FieldMatch[],
+  action: TableAction | undefined,
+  priority: number,
+  options: TableEntryOptions,
+  isDefaultAction = false,
+): Entity {
+  const value: TableEntry = {
+    tableId,
+    match,
+    action,
+    priority,
+    controllerMetadata: 0n,
+    meterConfig: options.meterConfig === undefined ? undefined : create(MeterConfig, options.meterConfig),
+    counterData: options.counterData === undefined ? undefined : create(CounterData, options.counterData),
+    isDefaultAction,
+    idleTimeoutNs: 0n,
+    metadata: options.metadata ?? NO_METADATA,
+    isConst: false,
+  };
+  return { entity: { case: "tableEntry", value } };
 }
 
-function attached(options: TableEntryOptions): Init<TableEntry> {
-  return {
-    metadata: options.metadata,
-    counterData: options.counterData,
-    meterConfig: options.meterConfig,
-  };
-}
+const NO_METADATA = new Uint8Array(0);
 
 function indexOf(index: number | bigint | undefined): { readonly index: bigint } | undefined {
   return index === undefined ? undefined : { index: BigInt(index) };
@@ -321,15 +337,17 @@ function checkPriority(table: TableSchema, priority: number): void {
     );
 }
 
-function matchMessages(table: TableSchema, inputs: MatchInputs): Init<TableEntry>["match"] {
+function matchMessages(table: TableSchema, inputs: MatchInputs): FieldMatch[] {
   const values = byField(inputs, (name) => table.fields.byName(name));
-  return table.fields.all.flatMap((field) => {
+  const messages: FieldMatch[] = [];
+  for (const field of table.fields.all) {
     const match = parseMatch(field, values.get(field.id));
-    return match === undefined ? [] : [encodeMatch(field, match)];
-  });
+    if (match !== undefined) messages.push(encodeMatch(field, match));
+  }
+  return messages;
 }
 
-function actionMessage(action: ActionSchema, params: Params): Init<Action> {
+function actionMessage(action: ActionSchema, params: Params): Action {
   const values = byField(params, (name) => action.params.byName(name));
   return {
     actionId: action.id,

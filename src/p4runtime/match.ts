@@ -1,4 +1,3 @@
-import type { Init } from "../p4info/message/descriptor.ts";
 import { EntityError } from "./entity-error.ts";
 import type { FieldMatch } from "./proto/generated/p4runtime.ts";
 import type { MatchFieldSchema } from "./schema.ts";
@@ -133,7 +132,7 @@ function wrongForm(field: MatchFieldSchema, form: string): EntityError {
 }
 
 /** The message for a match in normal form, with canonical bytes. */
-export function encodeMatch(field: MatchFieldSchema, match: Match): Init<FieldMatch> {
+export function encodeMatch(field: MatchFieldSchema, match: Match): FieldMatch {
   const fieldId = field.id;
   switch (match.kind) {
     case "EXACT":

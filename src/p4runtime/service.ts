@@ -1,13 +1,11 @@
 import type {
   ClientDuplexStream,
-  ClientReadableStream,
   handleBidiStreamingCall,
   handleServerStreamingCall,
   handleUnaryCall,
-  MethodDefinition,
 } from "@grpc/grpc-js";
 import { decode, encode } from "../p4info/message/binary.ts";
-import type { MessageType } from "../p4info/message/descriptor.ts";
+import type { Init, MessageType } from "../p4info/message/descriptor.ts";
 import {
   CapabilitiesRequest,
   CapabilitiesResponse,
@@ -23,28 +21,36 @@ import {
   WriteResponse,
 } from "./proto/generated/p4runtime.ts";
 
+/** A method as gRPC wants it. Who sends a message gives only the fields that matter; who gets one has all of them. */
+export interface Method<Request, Response> {
+  readonly path: string;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+  readonly requestSerialize: (message: Init<Request>) => Buffer;
+  readonly requestDeserialize: (bytes: Buffer) => Request;
+  readonly responseSerialize: (message: Init<Response>) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => Response;
+}
+
 function method<Request extends object, Response extends object>(
   name: string,
   request: MessageType<Request>,
   response: MessageType<Response>,
   streams: { readonly request?: true; readonly response?: true } = {},
-): MethodDefinition<Request, Response> {
-  const serialize =
-    <T extends object>(type: MessageType<T>) =>
-    (message: T): Buffer => {
-      // A complete message is a valid input for its own encoder, which the checker cannot see for an open T.
-      const bytes = encode(type, message as never);
-      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    };
+): Method<Request, Response> {
   return {
     path: `/p4.v1.P4Runtime/${name}`,
     requestStream: streams.request ?? false,
     responseStream: streams.response ?? false,
-    requestSerialize: serialize(request),
+    requestSerialize: (message) => bufferOf(encode(request, message)),
     requestDeserialize: (bytes) => decode(request, bytes),
-    responseSerialize: serialize(response),
+    responseSerialize: (message) => bufferOf(encode(response, message)),
     responseDeserialize: (bytes) => decode(response, bytes),
   };
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** The gRPC service `p4.v1.P4Runtime`, for `Server.addService` and for clients. */
@@ -70,20 +76,19 @@ export const P4RuntimeService = {
 
 /** What a server gives to `Server.addService(P4RuntimeService, handlers)`. */
 export type P4RuntimeHandlers = {
-  readonly Write: handleUnaryCall<WriteRequest, WriteResponse>;
-  readonly Read: handleServerStreamingCall<ReadRequest, ReadResponse>;
+  readonly Write: handleUnaryCall<WriteRequest, Init<WriteResponse>>;
+  readonly Read: handleServerStreamingCall<ReadRequest, Init<ReadResponse>>;
   readonly SetForwardingPipelineConfig: handleUnaryCall<
     SetForwardingPipelineConfigRequest,
-    SetForwardingPipelineConfigResponse
+    Init<SetForwardingPipelineConfigResponse>
   >;
   readonly GetForwardingPipelineConfig: handleUnaryCall<
     GetForwardingPipelineConfigRequest,
-    GetForwardingPipelineConfigResponse
+    Init<GetForwardingPipelineConfigResponse>
   >;
-  readonly StreamChannel: handleBidiStreamingCall<StreamMessageRequest, StreamMessageResponse>;
-  readonly Capabilities: handleUnaryCall<CapabilitiesRequest, CapabilitiesResponse>;
+  readonly StreamChannel: handleBidiStreamingCall<StreamMessageRequest, Init<StreamMessageResponse>>;
+  readonly Capabilities: handleUnaryCall<CapabilitiesRequest, Init<CapabilitiesResponse>>;
 };
 
 /** A client's end of the stream. */
-export type StreamChannel = ClientDuplexStream<StreamMessageRequest, StreamMessageResponse>;
-export type ReadStream = ClientReadableStream<ReadResponse>;
+export type StreamChannel = ClientDuplexStream<Init<StreamMessageRequest>, StreamMessageResponse>;

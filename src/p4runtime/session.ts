@@ -1,16 +1,16 @@
 import type { ServiceError } from "@grpc/grpc-js";
-import { create } from "../p4info/message/create.ts";
+import type { Init } from "../p4info/message/descriptor.ts";
 import { P4RuntimeError } from "./call-error.ts";
 import { Code } from "./code.ts";
 import type { CallOptions, Connection } from "./connection.ts";
 import { electionIdOf } from "./election-id.ts";
-import {
-  type MasterArbitrationUpdate,
-  type PacketIn,
-  type StreamError,
+import type {
+  MasterArbitrationUpdate,
+  PacketIn,
+  StreamError,
   StreamMessageRequest,
-  type StreamMessageResponse,
-  type Uint128,
+  StreamMessageResponse,
+  Uint128,
 } from "./proto/generated/p4runtime.ts";
 import { BoundedQueue } from "./queue.ts";
 import type { StreamChannel } from "./service.ts";
@@ -114,11 +114,11 @@ export class Session {
       this.#sent = { electionId };
       const { deviceId, role } = this.#options;
       const update = { deviceId, electionId, role: role === "" ? undefined : { name: role } };
-      this.#stream.write(create(StreamMessageRequest, { update: { case: "arbitration", value: update } }));
+      this.#stream.write({ update: { case: "arbitration", value: update } });
     });
   }
 
-  send(message: StreamMessageRequest): void {
+  send(message: Init<StreamMessageRequest>): void {
     if (this.#isClosed || this.#end !== undefined) throw this.#ended();
     if (this.#stream === undefined)
       throw this.#failed(Code.FAILED_PRECONDITION, "the stream is not open; arbitrate first");

@@ -1,13 +1,10 @@
 import protobuf from "google-protobuf";
-import { defaultOf } from "./create.ts";
+import { ByteWriter } from "./byte-writer.ts";
 import type { EnumType, Field, Init, MessageType, Properties, ScalarKind } from "./descriptor.ts";
-import { fieldValue, isProperties } from "./descriptor.ts";
+import { fieldValue, isProperties, NO_ELEMENTS, NO_ENTRIES } from "./descriptor.ts";
 import { MessageError } from "./error.ts";
 
 type Reader = protobuf.BinaryReader;
-type Writer = protobuf.BinaryWriter;
-
-const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Wire types of the encoding. */
 const VARINT = 0;
@@ -23,10 +20,10 @@ const MAX_DEPTH = 64;
  * @throws MessageError with the path of the field when a value does not fit its field.
  */
 export function encode<T extends object>(type: MessageType<T>, message: Init<NoInfer<T>>): Uint8Array {
-  const writer = new protobuf.BinaryWriter();
+  const writer = new ByteWriter();
   // Read field by field through the description of T, which the type checker cannot follow.
   writeMessage(type, message as Properties, writer);
-  return writer.getResultBuffer();
+  return writer.finish();
 }
 
 /**
@@ -37,7 +34,9 @@ export function encode<T extends object>(type: MessageType<T>, message: Init<NoI
 export function decode<T extends object>(type: MessageType<T>, bytes: Uint8Array): T {
   const message = emptyMessage(type);
   try {
-    readMessage(type, message, new protobuf.BinaryReader(bytes), 0);
+    // A plain view: of a Buffer the reader would hand out slices that share its memory.
+    const view = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    readMessage(type, message, new protobuf.BinaryReader(view), 0);
   } catch (error) {
     if (error instanceof MessageError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -47,7 +46,7 @@ export function decode<T extends object>(type: MessageType<T>, bytes: Uint8Array
   return message as T;
 }
 
-function writeMessage(type: MessageType<object>, message: Properties, writer: Writer): void {
+function writeMessage(type: MessageType<object>, message: Properties, writer: ByteWriter): void {
   for (const field of type.fields) {
     const value = fieldValue(message, field);
     if (value === undefined) continue;
@@ -57,22 +56,27 @@ function writeMessage(type: MessageType<object>, message: Properties, writer: Wr
   }
 }
 
-function writeRepeated(type: MessageType<object>, field: Field, value: unknown, writer: Writer): void {
+function writeRepeated(type: MessageType<object>, field: Field, value: unknown, writer: ByteWriter): void {
   if (!Array.isArray(value)) throw invalid(type, field, value, "a list");
   if (field.type.kind === "scalar" && field.type.scalar === "uint32") {
-    for (const element of value) checkNumber(type, field, element, 0, 0xffff_ffff);
-    writer.writePackedUint32(field.no, value);
+    if (value.length === 0) return;
+    writer.tag(field.no, DELIMITED);
+    writer.nested(() => {
+      for (const element of value) writer.uint32(checkNumber(type, field, element, 0, 0xffff_ffff));
+    });
     return;
   }
   for (const element of value) writeSingle(type, field, element, writer, true);
 }
 
-function writeMap(type: MessageType<object>, field: Field, value: unknown, writer: Writer): void {
+function writeMap(type: MessageType<object>, field: Field, value: unknown, writer: ByteWriter): void {
   if (!isProperties(value)) throw invalid(type, field, value, "a record");
   for (const [key, element] of Object.entries(value)) {
     if (element === undefined) continue;
-    writer.writeMessage(field.no, element, () => {
-      writer.writeString(1, key);
+    writer.tag(field.no, DELIMITED);
+    writer.nested(() => {
+      writer.tag(1, DELIMITED);
+      writer.string(key);
       writeSingle(type, { ...field, no: 2, cardinality: "single" }, element, writer, true);
     });
   }
@@ -83,18 +87,21 @@ function writeSingle(
   type: MessageType<object>,
   field: Field,
   value: unknown,
-  writer: Writer,
+  writer: ByteWriter,
   always: boolean,
 ): void {
   const kind = field.type;
   switch (kind.kind) {
     case "message":
       if (!isProperties(value)) throw invalid(type, field, value, "a message");
-      writer.writeMessage(field.no, value, () => writeMessage(kind.message, value, writer));
+      writer.tag(field.no, DELIMITED);
+      writer.nested(() => writeMessage(kind.message, value, writer));
       return;
     case "enum": {
       const number = enumNumber(type, field, kind.enum, value);
-      if (always || number !== 0) writer.writeEnum(field.no, number);
+      if (!always && number === 0) return;
+      writer.tag(field.no, VARINT);
+      writer.int32(number);
       return;
     }
     case "scalar":
@@ -107,47 +114,57 @@ function writeScalar(
   field: Field,
   scalar: ScalarKind,
   value: unknown,
-  writer: Writer,
+  writer: ByteWriter,
   always: boolean,
 ): void {
   switch (scalar) {
     case "int32": {
       const number = checkNumber(type, field, value, -0x8000_0000, 0x7fff_ffff);
-      if (always || number !== 0) writer.writeInt32(field.no, number);
+      if (!always && number === 0) return;
+      writer.tag(field.no, VARINT);
+      writer.int32(number);
       return;
     }
     case "uint32": {
       const number = checkNumber(type, field, value, 0, 0xffff_ffff);
-      if (always || number !== 0) writer.writeUint32(field.no, number);
+      if (!always && number === 0) return;
+      writer.tag(field.no, VARINT);
+      writer.uint32(number);
       return;
     }
     case "int64": {
       if (typeof value !== "bigint" || BigInt.asIntN(64, value) !== value)
         throw invalid(type, field, value, "a bigint of 64 bits with sign");
       if (!always && value === 0n) return;
-      if (value >= 0n && value <= MAX_SAFE) writer.writeInt64(field.no, Number(value));
-      else writer.writeInt64String(field.no, value.toString());
+      writer.tag(field.no, VARINT);
+      writer.uint64(BigInt.asUintN(64, value));
       return;
     }
     case "uint64": {
       if (typeof value !== "bigint" || BigInt.asUintN(64, value) !== value)
         throw invalid(type, field, value, "a bigint of 64 bits without sign");
       if (!always && value === 0n) return;
-      if (value <= MAX_SAFE) writer.writeUint64(field.no, Number(value));
-      else writer.writeUint64String(field.no, value.toString());
+      writer.tag(field.no, VARINT);
+      writer.uint64(value);
       return;
     }
     case "bool":
       if (typeof value !== "boolean") throw invalid(type, field, value, "true or false");
-      if (always || value) writer.writeBool(field.no, value);
+      if (!always && !value) return;
+      writer.tag(field.no, VARINT);
+      writer.uint32(value ? 1 : 0);
       return;
     case "string":
       if (typeof value !== "string") throw invalid(type, field, value, "a string");
-      if (always || value !== "") writer.writeString(field.no, value);
+      if (!always && value === "") return;
+      writer.tag(field.no, DELIMITED);
+      writer.string(value);
       return;
     case "bytes":
       if (!(value instanceof Uint8Array)) throw invalid(type, field, value, "a Uint8Array");
-      if (always || value.length > 0) writer.writeBytes(field.no, value);
+      if (!always && value.length === 0) return;
+      writer.tag(field.no, DELIMITED);
+      writer.bytes(value);
   }
 }
 
@@ -180,12 +197,7 @@ function invalid(type: MessageType<object>, field: Field, value: unknown, expect
 }
 
 function emptyMessage(type: MessageType<object>): Record<string, unknown> {
-  const message: Record<string, unknown> = {};
-  for (const field of type.fields) {
-    const initial = defaultOf(field);
-    if (initial !== undefined) message[field.name] = initial;
-  }
-  return message;
+  return { ...type.defaults };
 }
 
 function readMessage(
@@ -208,7 +220,7 @@ function readMessage(
     } else if (field.cardinality === "repeated") {
       readElement(field, list(message, field.name), reader, depth);
     } else {
-      const value = readValue(field, () => fieldValue(message, field), reader, depth);
+      const value = readValue(field, fieldValue(message, field), reader, depth);
       if (field.oneof === undefined) message[field.name] = value;
       else message[field.oneof] = { case: field.name, value };
     }
@@ -230,7 +242,7 @@ function readElement(field: Field, elements: unknown[], reader: Reader, depth: n
     for (const element of unpackUint32(bytes)) elements.push(element);
     return;
   }
-  elements.push(readValue(field, () => undefined, reader, depth));
+  elements.push(readValue(field, undefined, reader, depth));
 }
 
 function unpackUint32(bytes: Uint8Array): number[] {
@@ -259,8 +271,7 @@ function readMapEntry(field: Field, entries: Record<string, unknown>, reader: Re
       const no = reader.getFieldNumber();
       if (no === 1 && reader.isDelimited()) key = reader.readString();
       else if (no === 2 && fitsWireType(field, reader.getWireType())) {
-        const before = value;
-        value = readValue(field, () => before, reader, depth + 1);
+        value = readValue(field, value, reader, depth + 1);
       } else reader.skipField();
     }
   });
@@ -270,12 +281,11 @@ function readMapEntry(field: Field, entries: Record<string, unknown>, reader: Re
 }
 
 /** `before` is the value so far: a message that comes in two parts is merged. */
-function readValue(field: Field, before: () => unknown, reader: Reader, depth: number): unknown {
+function readValue(field: Field, before: unknown, reader: Reader, depth: number): unknown {
   const kind = field.type;
   switch (kind.kind) {
     case "message": {
-      const existing = before();
-      const value = isProperties(existing) ? { ...existing } : emptyMessage(kind.message);
+      const value = isProperties(before) ? { ...before } : emptyMessage(kind.message);
       reader.readMessage(value, () => readMessage(kind.message, value, reader, depth + 1));
       return value;
     }
@@ -298,14 +308,15 @@ function readValue(field: Field, before: () => unknown, reader: Reader, depth: n
         case "string":
           return reader.readString();
         case "bytes":
-          return Uint8Array.from(reader.readBytes());
+          // The reader copies.
+          return reader.readBytes();
       }
   }
 }
 
 function list(message: Record<string, unknown>, name: string): unknown[] {
   const value = message[name];
-  if (Array.isArray(value)) return value;
+  if (Array.isArray(value) && value !== NO_ELEMENTS) return value;
   const created: unknown[] = [];
   message[name] = created;
   return created;
@@ -314,7 +325,7 @@ function list(message: Record<string, unknown>, name: string): unknown[] {
 function record(message: Record<string, unknown>, name: string): Record<string, unknown> {
   const value = message[name];
   // Made by emptyMessage, hence a plain record that is ours to fill.
-  if (isProperties(value)) return value as Record<string, unknown>;
+  if (isProperties(value) && value !== NO_ENTRIES) return value as Record<string, unknown>;
   const created: Record<string, unknown> = {};
   message[name] = created;
   return created;

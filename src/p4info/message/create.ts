@@ -2,35 +2,6 @@ import type { Field, Init, MessageType, Properties } from "./descriptor.ts";
 import { fieldValue, isProperties } from "./descriptor.ts";
 import { MessageError } from "./error.ts";
 
-const NO_BYTES = new Uint8Array(0);
-
-/** The value of a field that is not on the wire; undefined for messages and oneof members, which are then absent. */
-export function defaultOf(field: Field): unknown {
-  if (field.oneof !== undefined) return undefined;
-  if (field.cardinality === "repeated") return [];
-  if (field.cardinality === "map") return {};
-  switch (field.type.kind) {
-    case "message":
-      return undefined;
-    case "enum":
-      return field.type.enum.nameOf(0) ?? 0;
-    case "scalar":
-      switch (field.type.scalar) {
-        case "int64":
-        case "uint64":
-          return 0n;
-        case "bool":
-          return false;
-        case "string":
-          return "";
-        case "bytes":
-          return NO_BYTES;
-        default:
-          return 0;
-      }
-  }
-}
-
 /**
  * Make a complete message from the fields that matter; the others get their defaults, at every depth.
  *
@@ -42,14 +13,10 @@ export function create<T extends object>(type: MessageType<T>, init?: Init<NoInf
 }
 
 function createFrom(type: MessageType<object>, init: Properties): Properties {
-  const message: Record<string, unknown> = {};
+  const message: Record<string, unknown> = { ...type.defaults };
   for (const field of type.fields) {
     const value = fieldValue(init, field);
-    if (value === undefined) {
-      const initial = defaultOf(field);
-      if (initial !== undefined) message[field.name] = initial;
-      continue;
-    }
+    if (value === undefined) continue;
     const where = `${type.typeName}.${field.protoName}`;
     const complete = completeField(field, value, where);
     if (field.oneof === undefined) message[field.name] = complete;

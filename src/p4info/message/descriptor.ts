@@ -79,7 +79,9 @@ export class MessageType<T extends object> {
   declare readonly message?: T;
   readonly #rows: () => readonly FieldRow[];
   #fields: readonly Field[] | undefined;
-  #byNumber: ReadonlyMap<number, Field> | undefined;
+  /** Sparse: P4Info numbers some fields by hundreds. */
+  #byNumber: readonly (Field | undefined)[] | undefined;
+  #defaults: Properties | undefined;
 
   /** `rows` is a function because messages refer to each other in circles. */
   constructor(typeName: string, rows: () => readonly FieldRow[]) {
@@ -96,8 +98,54 @@ export class MessageType<T extends object> {
   }
 
   fieldByNumber(no: number): Field | undefined {
-    this.#byNumber ??= new Map(this.fields.map((field) => [field.no, field]));
-    return this.#byNumber.get(no);
+    if (this.#byNumber === undefined) {
+      const fields: (Field | undefined)[] = [];
+      for (const field of this.fields) fields[field.no] = field;
+      this.#byNumber = fields;
+    }
+    return this.#byNumber[no];
+  }
+
+  /** The message in which nothing is set. Its lists and records are shared and frozen. */
+  get defaults(): Properties {
+    this.#defaults ??= Object.fromEntries(
+      this.fields
+        .map((field) => [field.name, defaultOf(field)] as const)
+        .filter(([, value]) => value !== undefined),
+    );
+    return this.#defaults;
+  }
+}
+
+const NO_BYTES = new Uint8Array(0);
+/** Shared by all messages that have nothing in a list, or in a map. */
+export const NO_ELEMENTS: readonly unknown[] = Object.freeze([]);
+export const NO_ENTRIES: Properties = Object.freeze({});
+
+/** The value of a field that is not on the wire; undefined for messages and oneof members, which are then absent. */
+export function defaultOf(field: Field): unknown {
+  if (field.oneof !== undefined) return undefined;
+  if (field.cardinality === "repeated") return NO_ELEMENTS;
+  if (field.cardinality === "map") return NO_ENTRIES;
+  switch (field.type.kind) {
+    case "message":
+      return undefined;
+    case "enum":
+      return field.type.enum.nameOf(0) ?? 0;
+    case "scalar":
+      switch (field.type.scalar) {
+        case "int64":
+        case "uint64":
+          return 0n;
+        case "bool":
+          return false;
+        case "string":
+          return "";
+        case "bytes":
+          return NO_BYTES;
+        default:
+          return 0;
+      }
   }
 }
 
@@ -132,12 +180,9 @@ export type Properties = Readonly<Record<string, unknown>>;
 /** The value of a field that may sit inside a oneof; undefined when it is not set. */
 export function fieldValue(message: Properties, field: Field): unknown {
   if (field.oneof === undefined) return message[field.name];
-  const oneof = message[field.oneof];
-  return isOneofValue(oneof) && oneof.case === field.name ? oneof.value : undefined;
-}
-
-function isOneofValue(value: unknown): value is { readonly case: string; readonly value: unknown } {
-  return typeof value === "object" && value !== null && "case" in value && "value" in value;
+  // Whatever a caller put there is looked at as a oneof; a wrong thing has no such case.
+  const oneof = message[field.oneof] as { readonly case?: unknown; readonly value?: unknown } | undefined;
+  return oneof?.case === field.name ? oneof.value : undefined;
 }
 
 /** True when `value` can be looked at as properties by name. */

@@ -1,7 +1,7 @@
 import { didYouMean } from "../suggest.ts";
-import { create, defaultOf } from "./create.ts";
+import { create } from "./create.ts";
 import type { Field, MessageType, Properties, ScalarKind } from "./descriptor.ts";
-import { fieldValue } from "./descriptor.ts";
+import { defaultOf, fieldValue, NO_ELEMENTS, NO_ENTRIES } from "./descriptor.ts";
 import { MessageError } from "./error.ts";
 import { type Position, type Token, tokensOf } from "./text-tokens.ts";
 
@@ -111,7 +111,9 @@ class TextParser {
   #store(field: Field, message: Record<string, unknown>, at: Position, depth: number): void {
     if (field.cardinality === "map") {
       const [key, value] = this.#mapEntry(field, depth);
-      const entries = message[field.name];
+      const before = message[field.name];
+      const entries = before === NO_ENTRIES ? {} : before;
+      message[field.name] = entries;
       // A plain assignment would take the key "__proto__" for the prototype.
       Object.defineProperty(entries, key, { value, enumerable: true, configurable: true, writable: true });
       return;
@@ -119,7 +121,8 @@ class TextParser {
     if (field.cardinality === "repeated") {
       const elements = message[field.name];
       const value = this.#value(field, depth);
-      if (Array.isArray(elements)) elements.push(value);
+      if (Array.isArray(elements) && elements !== NO_ELEMENTS) elements.push(value);
+      else message[field.name] = [value];
       return;
     }
     if (field.oneof !== undefined) {

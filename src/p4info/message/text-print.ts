@@ -1,6 +1,5 @@
-import { defaultOf } from "./create.ts";
 import type { Field, Init, MessageType, Properties } from "./descriptor.ts";
-import { fieldValue, isProperties } from "./descriptor.ts";
+import { defaultOf, fieldValue, isProperties } from "./descriptor.ts";
 import { MessageError } from "./error.ts";
 
 /**

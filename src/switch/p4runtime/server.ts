@@ -6,27 +6,26 @@ import {
   type ServerWritableStream,
   type sendUnaryData,
 } from "@grpc/grpc-js";
-import { create } from "../../p4info/message/create.ts";
 import type { Init } from "../../p4info/message/descriptor.ts";
 import { Code } from "../../p4runtime/code.ts";
-import {
-  type CapabilitiesRequest,
-  type CapabilitiesResponse,
-  type DigestListAck,
-  type Entity,
-  type GetForwardingPipelineConfigRequest,
+import type {
+  CapabilitiesRequest,
+  CapabilitiesResponse,
+  DigestListAck,
+  Entity,
+  GetForwardingPipelineConfigRequest,
   GetForwardingPipelineConfigResponse,
-  type PacketOut,
-  type ReadRequest,
+  PacketOut,
+  ReadRequest,
   ReadResponse,
-  type SetForwardingPipelineConfigRequest,
-  type SetForwardingPipelineConfigResponse,
-  type StreamError,
-  type StreamMessageRequest,
+  SetForwardingPipelineConfigRequest,
+  SetForwardingPipelineConfigResponse,
+  StreamError,
+  StreamMessageRequest,
   StreamMessageResponse,
-  type Uint128,
-  type WriteRequest,
-  type WriteResponse,
+  Uint128,
+  WriteRequest,
+  WriteResponse,
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import { type P4RuntimeHandlers, P4RuntimeService } from "../../p4runtime/service.ts";
 import { Arbitration, type ArbitrationAction, type StreamId } from "./arbitration.ts";
@@ -67,7 +66,7 @@ export interface P4RuntimeServerCounters {
   updatesRefused: number;
 }
 
-type Stream = ServerDuplexStream<StreamMessageRequest, StreamMessageResponse>;
+type Stream = ServerDuplexStream<StreamMessageRequest, Init<StreamMessageResponse>>;
 
 /** Entities in one ReadResponse, so that answers stay far below the 4 MB that clients take by default. */
 const ENTITIES_PER_RESPONSE = 1000;
@@ -246,7 +245,7 @@ export class P4RuntimeServer {
     return {};
   }
 
-  async #read(call: ServerWritableStream<ReadRequest, ReadResponse>): Promise<void> {
+  async #read(call: ServerWritableStream<ReadRequest, Init<ReadResponse>>): Promise<void> {
     try {
       this.#checkDevice(call.request.deviceId);
       const state = this.#pipeline.current;
@@ -259,7 +258,7 @@ export class P4RuntimeServer {
       );
       // All is gathered before the first await, so an answer never mixes two states.
       for (let at = 0; at < entities.length && !call.cancelled; at += ENTITIES_PER_RESPONSE) {
-        const response = create(ReadResponse, { entities: entities.slice(at, at + ENTITIES_PER_RESPONSE) });
+        const response = { entities: entities.slice(at, at + ENTITIES_PER_RESPONSE) };
         if (!call.write(response)) await drained(call);
       }
       const refused = results.filter((result) => result !== undefined).length;
@@ -276,12 +275,12 @@ export class P4RuntimeServer {
     return {};
   }
 
-  #getPipeline(request: GetForwardingPipelineConfigRequest): GetForwardingPipelineConfigResponse {
+  #getPipeline(request: GetForwardingPipelineConfigRequest): Init<GetForwardingPipelineConfigResponse> {
     this.#checkDevice(request.deviceId);
-    return create(GetForwardingPipelineConfigResponse, { config: this.#pipeline.get(request.responseType) });
+    return { config: this.#pipeline.get(request.responseType) };
   }
 
-  #capabilities(request: CapabilitiesRequest): CapabilitiesResponse {
+  #capabilities(request: CapabilitiesRequest): Init<CapabilitiesResponse> {
     if (request.deviceId !== 0n) this.#checkDevice(request.deviceId);
     return { p4runtimeApiVersion: API_VERSION };
   }
@@ -334,9 +333,7 @@ export class P4RuntimeServer {
         this.#streams.delete(action.stream);
         this.#terminate(stream, action.code, action.message);
       } else {
-        stream.write(
-          create(StreamMessageResponse, { update: { case: "arbitration", value: action.update } }),
-        );
+        stream.write({ update: { case: "arbitration", value: action.update } });
       }
     }
   }
@@ -369,7 +366,7 @@ export class P4RuntimeServer {
     };
     // A client that floods the stream with bad messages and does not read the answers loses them.
     if (stream.writableLength < this.#packetInQueue)
-      stream.write(create(StreamMessageResponse, { update: { case: "error", value: error } }));
+      stream.write({ update: { case: "error", value: error } });
   }
 
   #packetIn(packet: Uint8Array): void {
@@ -383,7 +380,7 @@ export class P4RuntimeServer {
       this.counters.packetInsTooShort++;
       return;
     }
-    const message = create(StreamMessageResponse, { update: { case: "packet", value } });
+    const message: Init<StreamMessageResponse> = { update: { case: "packet", value } };
     for (const id of primaries) {
       const stream = this.#streams.get(id);
       if (stream === undefined) continue;
@@ -429,7 +426,7 @@ function digestError(digestListAck: DigestListAck): Init<StreamError>["details"]
 }
 
 /** Resolves when the stream can take more, or never will. */
-function drained(call: ServerWritableStream<ReadRequest, ReadResponse>): Promise<void> {
+function drained(call: ServerWritableStream<ReadRequest, Init<ReadResponse>>): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       call.off("drain", done).off("cancelled", done).off("close", done);

@@ -251,7 +251,17 @@ export class TableStore {
     }
     if (meter !== undefined) installed.writeMeter(meter);
     if (message.counterData !== undefined) installed.writeCounter(counterValue(message.counterData));
-    state.entries.set(key, { ...attachedOf(message), match, priority, isConst: false, action, installed });
+    // Written out, as a spread makes objects that take far more time and room; tables have hundreds of thousands of entries.
+    state.entries.set(key, {
+      metadata: message.metadata,
+      controllerMetadata: message.controllerMetadata,
+      meterConfig: message.meterConfig,
+      match,
+      priority,
+      isConst: false,
+      action,
+      installed,
+    });
   }
 
   #modify(state: TableState, key: string, before: Entry, message: TableEntry): void {
@@ -501,21 +511,25 @@ function tableAction(action: EntryAction): Init<TableAction> {
 }
 
 function keyMessage(table: TableSchema, entry: Entry): Init<TableEntry> {
-  return {
-    tableId: table.id,
-    match: table.fields.all.flatMap((field, index) => {
-      const match = entry.match[index];
-      return match === undefined ? [] : [encodeMatch(field, match)];
-    }),
-    priority: entry.priority,
-  };
+  return { tableId: table.id, match: matchMessages(table, entry), priority: entry.priority };
+}
+
+function matchMessages(table: TableSchema, entry: Entry): Init<FieldMatch>[] {
+  const messages: Init<FieldMatch>[] = [];
+  for (const [index, field] of table.fields.all.entries()) {
+    const match = entry.match[index];
+    if (match !== undefined) messages.push(encodeMatch(field, match));
+  }
+  return messages;
 }
 
 /** Direct resources are in the answer when they are in the question (9.1.7). */
 function entryMessage(table: TableSchema, entry: Entry, wanted: Init<TableEntry>): Init<TableEntry> {
   const hasCounter = wanted.counterData !== undefined && table.directCounter !== undefined;
   return {
-    ...keyMessage(table, entry),
+    tableId: table.id,
+    match: matchMessages(table, entry),
+    priority: entry.priority,
     action: tableAction(entry.action),
     isConst: entry.isConst,
     metadata: entry.metadata,
