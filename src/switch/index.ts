@@ -5,6 +5,10 @@ export { readProgram } from "./bmv2json/read-program.ts";
 export type { DigestList, Engine, Faults } from "./engine/compile.ts";
 export { type RandomSource, seededRandom } from "./engine/random.ts";
 export type { TraceEvent, Tracer } from "./engine/trace.ts";
+export { InProcessPort } from "./ports/in-process-port.ts";
+export type { FrameListener, FramePort, PortStatistics } from "./ports/port.ts";
+export { type RunnerListener, type RunnerOptions, SwitchRunner } from "./ports/switch-runner.ts";
+export { UdpPort, type UdpPortOptions } from "./ports/udp-port.ts";
 export {
   type CloneSession,
   type MulticastGroup,
