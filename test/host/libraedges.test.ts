@@ -134,6 +134,56 @@ describe.each(cases)("mode %s with %s", (_mode, _place, mode, place) => {
   });
 });
 
+describe("the server's sums", () => {
+  it("of cold keys are made in the order of the workers, not of arrival", () => {
+    const sums = [1, 2, 3, 4, 5, 6].map((seed) => {
+      const cluster = new LibraCluster(testLayout(), seededRandom(seed), { reorder: 0.5, holdBack: 100 });
+      [1e30, -1e30, 1].forEach((value, member) => {
+        cluster.push(member, new Map([[9, value]]));
+      });
+      finish(cluster);
+      return sumOf(cluster, 9);
+    });
+    expect(sums).toEqual(Array(6).fill(1)); // (1e30 - 1e30) + 1; another order would give 0
+  });
+
+  it("take one RESULT per row and round, and count the rest by what is wrong with them", () => {
+    const layout = testLayout();
+    const results: Uint8Array[] = [];
+    const cluster = oneRound(layout, [new Map([[100, 1]]), new Map([[100, 2]])]);
+    cluster.network.filter = (frame) => {
+      const datagram = parseFrame(frame);
+      const message = "payload" in datagram ? decodeAggregation(datagram.payload) : datagram;
+      if ("header" in message && message.header.kind === Kind.RESULT) results.push(frame.slice());
+      return true;
+    };
+    const deliver = (frame: Uint8Array, at?: number, byte = 0) => {
+      const copy = frame.slice();
+      if (at !== undefined) copy[42 + at] = byte;
+      cluster.server.handle({ type: "frame", frame: copy }, cluster.network.now);
+    };
+    cluster.network.run(() => results.length === 1, 1000);
+    const [result] = results;
+    if (result === undefined) throw new Error("no result was sent");
+    for (let i = 0; i < 3; i++) deliver(result);
+    deliver(result, 3, 8); // another job
+    deliver(result, 5, 0); // an older placement
+    deliver(result, 7, 99); // another scale
+    deliver(result, 9, 3); // a slot before the job's
+    deliver(result, 9, 7); // a slot behind it
+    deliver(result, 15, 9); // another round
+    expect(cluster.server.counters.snapshot()).toMatchObject({
+      result_taken: 1,
+      result_taken_before: 2,
+      other_job: 1,
+      result_foreign: 3 + 1,
+      result_other_round: 1,
+    });
+    finish(cluster);
+    expect(sumOf(cluster, 100)).toBe(3);
+  });
+});
+
 describe("mode int32 at its limit", () => {
   it.each([1, 2, 31, 32])(
     "takes the largest contribution of each of %i workers, and marks one more",
