@@ -60,8 +60,14 @@ export class UdpPort implements FramePort {
   }
 
   send(frame: Uint8Array): void {
-    if (this.closing !== undefined) return this.tally.countError("CLOSED");
-    if (this.peer === undefined) return this.tally.countError("NO_PEER");
+    if (this.closing !== undefined) {
+      this.tally.countError("CLOSED");
+      return;
+    }
+    if (this.peer === undefined) {
+      this.tally.countError("NO_PEER");
+      return;
+    }
     this.tally.countSent();
     this.socket.send(frame, this.peer.port, host, (error) => {
       if (error !== null) this.tally.countError(errorCode(error));
