@@ -1,5 +1,6 @@
 import type { Expression, FieldReference, HeaderType, Program } from "../../src/ir/index.ts";
 import { bit, bool, int, NO_ACTION } from "../../src/ir/index.ts";
+import { reservedBy, reservedWords } from "../../src/ir/reservedwords.ts";
 import type { WireHeader } from "../../src/wire/header.ts";
 import { ethernet, ipv4 } from "../../src/wire/internet.ts";
 import {
@@ -485,5 +486,52 @@ export function zoo(): Program {
     ],
     egress: [{ kind: "applyControl", control: "mark" }],
     deparser: ["to_cpu", "op", "extra"],
+  });
+}
+
+/** A program whose members and objects have names that P4, core.p4, v1model or the generated program use for something else. */
+export function namesake(): Program {
+  const members = [...reservedWords.keys()].filter((word) => reservedBy(word, "member") === undefined);
+  const objects = (
+    "drop size counters meters implementation default_action support_timeout length extract emit lookahead isValid " +
+    "setValid hit miss action_run NoError entry defaults value name id pragma atomic packet_length port data old next user"
+  ).split(" ");
+  const first = field("h", members[0] ?? "x", bit(8));
+  const controls = objects.map((word, i) =>
+    control(i % 2 === 0 ? `c${i}` : `${word}_control`, {
+      actions: [
+        action(
+          `c${i}.${word}`,
+          [{ name: word, type: bit(8) }],
+          [
+            assign(first, parameter(word, bit(8))),
+            update(`c${i}.${word}`, constant(0, bit(32)), parameter(word, bit(8))),
+          ],
+        ),
+      ],
+      tables: [table(`c${i}.${word}`, [[word, first, "exact"]], [`c${i}.${word}`, NO_ACTION])],
+      registers: [register(`c${i}.${word}`, bit(8), 1)],
+      apply: [apply(`c${i}.${word}`)],
+    }),
+  );
+  return program("namesake", {
+    headerTypes: [{ name: "h", fields: members.map((name) => ({ name, type: bit(8) })) }],
+    headers: [{ name: "h", headerType: "h" }, ...members.map((name) => ({ name, headerType: "h" }))],
+    metadata: members.map((name) => ({ name, type: bit(8) })),
+    parser: [{ name: "start", extracts: ["h"], transition: { kind: "goto", next: "accept" } }],
+    controls: [
+      control("copy", {
+        apply: members.flatMap((name) => [
+          assign(meta(name, bit(8)), field("h", name, bit(8))),
+          assign(first, meta(name, bit(8))),
+        ]),
+      }),
+      ...controls,
+    ],
+    ingress: ["copy", ...controls.map((c) => c.name)].map((name) => ({
+      kind: "applyControl" as const,
+      control: name,
+    })),
+    deparser: ["h"],
   });
 }

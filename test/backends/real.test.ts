@@ -11,7 +11,8 @@ import { p4infoFromText } from "../../src/p4info/index.ts";
 import { Switch } from "../../src/switch/switch.ts";
 import { anyExpression, operands } from "./arbitrary.ts";
 import { answer, calculator, question } from "./calculator.ts";
-import { forwarding, zoo } from "./programs.ts";
+import { forwarding, namesake, zoo } from "./programs.ts";
+import { randomProgram } from "./randomprogram.ts";
 import { findTools, run, writeFiles } from "./tools.ts";
 import { Dice, fill, packetsFor, transcript } from "./traffic.ts";
 
@@ -119,7 +120,7 @@ describe.skipIf(tools.p4c === undefined)("p4c on the emitted P4", () => {
         const arrivals = packetsFor(program, 300, dice);
         const [a, b] = [c.ours, c.theirs()].map((json) => {
           const s = new Switch(json, options);
-          fill(s, program, arrivals, new Dice(seed * 7919));
+          fill(s, program, arrivals, seed * 7919);
           return transcript(s, arrivals);
         });
         expect(a, `seed ${seed}`).toEqual(b);
@@ -129,6 +130,26 @@ describe.skipIf(tools.p4c === undefined)("p4c on the emitted P4", () => {
       expect(sent).toBeGreaterThan(500);
     });
   }
+
+  for (let seed = 1; seed <= 8; seed++) {
+    it(`makes a JSON of a random program that treats random packets as ours does (seed ${seed})`, () => {
+      const program = randomProgram(`random_${seed}`, new Dice(seed * 104729));
+      const c = compile(program, compiler);
+      expect(c.status, c.output).toBe(0);
+      const dice = new Dice(seed);
+      const arrivals = packetsFor(program, 300, dice);
+      // p4c leaves out what a constant condition makes unreachable.
+      const [ours, theirs] = [new Switch(c.ours), new Switch(c.theirs())];
+      for (const s of [ours, theirs]) fill(s, program, arrivals, seed * 7919);
+      expect(transcript(ours, arrivals, theirs)).toEqual(transcript(theirs, arrivals, ours));
+    });
+  }
+
+  it("accepts every name that the checks allow for members and objects (pitfall 58)", () => {
+    const { status, output } = compile(namesake(), compiler);
+    expect(output).toBe("");
+    expect(status).toBe(0);
+  });
 
   it("computes any expression as P4 says, and as our JSON does", () => {
     const expressions = fc.sample(anyExpression(4), { numRuns: 120, seed: 20 });

@@ -115,7 +115,7 @@ function suitConstEntries(p: Program, fields: Map<string, bigint>, dice: Dice): 
 }
 
 /** Entries that match some of the packets, multicast groups and clone sessions. */
-export function fill(s: Switch, p: Program, arrivals: readonly Arrival[], dice: Dice): void {
+export function fill(s: Switch, p: Program, arrivals: readonly Arrival[], seed: number): void {
   for (let id = 1; id < 16; id++) {
     s.replication.insertGroup(id, [
       { port: id % 4, instance: id },
@@ -126,7 +126,10 @@ export function fill(s: Switch, p: Program, arrivals: readonly Arrival[], dice: 
   const tables = p.controls.flatMap((c) =>
     c.tables.filter((t) => t.constEntries.length === 0 && t.key.length > 0),
   );
-  for (const table of tables) {
+  for (const [index, table] of tables.entries()) {
+    if (!s.tables.has(table.name)) continue;
+    // Each table has its own dice, so that a table more or less changes nothing for the others.
+    const dice = new Dice(seed + index * 31);
     const actions = p.controls.flatMap((c) => c.actions);
     for (let i = 0; i < Math.min(64, table.size); i++) {
       const fields = arrivals[dice.below(arrivals.length)]?.fields ?? new Map<string, bigint>();
@@ -243,10 +246,15 @@ function internetChecksum(bytes: Uint8Array): bigint {
   return BigInt(~sum & 0xffff);
 }
 
-/** What came out of a switch, packet by packet, and what it remembers in the end. */
+/**
+ * What came out of a switch, packet by packet, and what it remembers in the end.
+ *
+ * @param other a switch that must have an object too, for the object to count.
+ */
 export function transcript(
   s: Switch,
   packets: readonly { readonly port: number; readonly data: Uint8Array }[],
+  other: Switch = s,
 ): readonly string[] {
   const hex = (b: Uint8Array): string => Buffer.from(b).toString("hex");
   const out = packets.map(({ port, data }) =>
@@ -260,9 +268,11 @@ export function transcript(
       .join(" "),
   );
   const registers = [...s.registers.values()]
+    .filter((r) => other.registers.has(r.name))
     .map((r) => `${r.name} ${Array.from({ length: r.size }, (_, i) => r.read(i)).join(" ")}`)
     .sort();
   const counters = [...s.counters.values()]
+    .filter((c) => other.counters.has(c.name))
     .map(
       (c) =>
         `${c.name} ${Array.from({ length: c.size }, (_, i) => c.read(i))
@@ -271,7 +281,7 @@ export function transcript(
     )
     .sort();
   const entries = [...s.tables.values()]
-    .filter((t) => !t.name.startsWith("tbl_"))
+    .filter((t) => !t.name.startsWith("tbl_") && other.tables.has(t.name))
     .map((t) => `${t.name} ${[...t.entries()].map((e) => e.packets).join(" ")}`)
     .sort();
   return [...out, ...registers, ...counters, ...entries];

@@ -35,10 +35,20 @@ export function identifiers(program: Program): Identifiers {
   return { headerTypes, controls };
 }
 
+/** Properties of tables: an object of such a name would be shadowed inside the tables of its control. */
+const TABLE_PROPERTIES = [
+  "size",
+  "default_action",
+  "counters",
+  "meters",
+  "implementation",
+  "support_timeout",
+];
+
 function controlIdentifiers(control: Control, type: string, global: Names): ControlIdentifiers {
   // Parameters keep their names, which the control plane sees; objects make way for them.
   const parameters = control.actions.flatMap((a) => a.parameters.map((p) => p.name));
-  const scope = global.inner(parameters);
+  const scope = global.inner([...parameters, ...TABLE_PROPERTIES]);
   const allot = (objects: readonly { readonly name: string }[], suffix: string) =>
     new Map(objects.map((o) => [o.name, scope.take(localPart(o.name), suffix)]));
   const tables = allot(control.tables, "table");
