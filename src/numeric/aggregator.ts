@@ -150,6 +150,11 @@ export class GoldenAggregator {
     return kind === Kind.COLLECT ? this.#collect(header, admission) : this.#contribute(message, admission);
   }
 
+  /** A packet that was addressed to the aggregator and can't even be decoded: counted. */
+  refuseMalformed(): AggregatorOutcome {
+    return this.#refuse("malformed");
+  }
+
   #contribute({ header, lanes }: AggregationMessage, { bit, full }: Admission): AggregatorOutcome {
     const index = header.slot * 2 + (header.round & 1);
     const age = (header.round - (this.#rounds[index] ?? 0)) | 0;

@@ -9,9 +9,8 @@ import { LibraWorker, type WorkerEvent } from "../../src/host/libra/worker.ts";
 import type { Random } from "../../src/host/random.ts";
 import type { AggregatorFormat } from "../../src/numeric/aggregator.ts";
 import type { NumericMode } from "../../src/numeric/mode.ts";
-import { AGGREGATION_PORT, Kind } from "../../src/wire/aggregation.ts";
-import { type AggregationMessage, decodeAggregation } from "../../src/wire/aggregationpacket.ts";
-import { parseFrame } from "../../src/wire/datagram.ts";
+import { Kind } from "../../src/wire/aggregation.ts";
+import type { AggregationMessage } from "../../src/wire/aggregationpacket.ts";
 import { VirtualNetwork } from "./virtualnetwork.ts";
 
 export const SERVER = { mac: "02:00:00:00:01:00", ip: "10.0.1.1" };
@@ -113,11 +112,7 @@ export class LibraCluster {
     if (this.nodes.has(ip)) return node;
     this.nodes.set(ip, node);
     this.network.addNode(ip, (frame) => {
-      const datagram = parseFrame(frame);
-      if ("refused" in datagram || datagram.dstPort !== AGGREGATION_PORT) return [];
-      const message = decodeAggregation(datagram.payload);
-      if ("refused" in message) return [];
-      const { packets } = node.handle(datagram, message);
+      const packets = node.receive(frame)?.packets ?? [];
       for (const packet of packets) {
         const { header } = packet.message;
         if (header.kind === Kind.RESULT && header.member !== 255) this.results.push(packet.message);

@@ -25,7 +25,7 @@ afterEach(async () => {
 async function startJob(layout: JobLayout, faults?: LinkFaults, options: Partial<LibraOptions> = {}) {
   const node = new AggregatorNode(resolveEndpoint(layout.aggregator), formatFor(layout));
   node.place(layout);
-  const fabric = new UdpFabric(layout.aggregator.ip, isServerOnly(layout) ? undefined : node);
+  const fabric = new UdpFabric(isServerOnly(layout) ? undefined : node);
   open.push(fabric);
   const store = new KVServer(sgd(0.5));
   const errors: unknown[] = [];

@@ -1,19 +1,15 @@
 import { createSocket, type Socket } from "node:dgram";
-import type { AggregatorNode } from "../../src/host/libra/aggregatornode.ts";
-import { frameOf } from "../../src/host/libra/aggregatornode.ts";
+import { type AggregatorNode, frameOf } from "../../src/host/libra/aggregatornode.ts";
 import type { UdpAddress } from "../../src/host/udp.ts";
 import { parseIpv4 } from "../../src/wire/address.ts";
-import { decodeAggregation } from "../../src/wire/aggregationpacket.ts";
 import { parseFrame } from "../../src/wire/datagram.ts";
 
 /** A switch with UDP ports, one per host: forwards by IPv4 address, and aggregates as the golden model does. */
 export class UdpFabric {
   readonly #ports = new Map<number, { readonly socket: Socket; peer?: UdpAddress }>();
   readonly #aggregator: AggregatorNode | undefined;
-  readonly #aggregatorIp: number;
 
-  constructor(aggregatorIp: string, aggregator?: AggregatorNode) {
-    this.#aggregatorIp = parseIpv4(aggregatorIp);
+  constructor(aggregator?: AggregatorNode) {
     this.#aggregator = aggregator;
   }
 
@@ -39,16 +35,10 @@ export class UdpFabric {
   }
 
   #receive(frame: Uint8Array): void {
+    const outcome = this.#aggregator?.receive(frame);
+    for (const packet of outcome?.packets ?? []) this.#forward(frameOf(packet), packet.to.dstIp);
     const datagram = parseFrame(frame);
-    if ("refused" in datagram) return;
-    if (this.#aggregator === undefined || datagram.dstIp !== this.#aggregatorIp) {
-      this.#forward(frame, datagram.dstIp);
-      return;
-    }
-    const message = decodeAggregation(datagram.payload);
-    if ("refused" in message) return;
-    for (const packet of this.#aggregator.handle(datagram, message).packets)
-      this.#forward(frameOf(packet), packet.to.dstIp);
+    if (outcome === undefined && !("refused" in datagram)) this.#forward(frame, datagram.dstIp);
   }
 
   #forward(frame: Uint8Array, ip: number): void {

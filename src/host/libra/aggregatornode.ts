@@ -6,8 +6,13 @@ import {
 } from "../../numeric/aggregator.ts";
 import { converterOf, rowCodec } from "../../numeric/mode.ts";
 import { AGGREGATION_PORT, AGGREGATION_VERSION, Kind } from "../../wire/aggregation.ts";
-import { type AggregationMessage, aggregationFrame, NO_LANES } from "../../wire/aggregationpacket.ts";
-import { type Addressing, answerTo } from "../../wire/datagram.ts";
+import {
+  type AggregationMessage,
+  aggregationFrame,
+  decodeAggregation,
+  NO_LANES,
+} from "../../wire/aggregationpacket.ts";
+import { type Addressing, answerTo, parseFrame } from "../../wire/datagram.ts";
 import { addressingBetween, type NetworkAddress, resolveEndpoint } from "../endpoint.ts";
 import { type JobLayout, resetRounds } from "./layout.ts";
 
@@ -15,6 +20,11 @@ import { type JobLayout, resetRounds } from "./layout.ts";
 export interface AggregatorPacket {
   readonly to: Addressing;
   readonly message: AggregationMessage;
+}
+
+export interface AggregatorNodeOutcome {
+  readonly event: AggregatorEvent;
+  readonly packets: readonly AggregatorPacket[];
 }
 
 /**
@@ -44,12 +54,20 @@ export class AggregatorNode {
         this.golden.handle({ header: resetHeader(layout, row, round), lanes: NO_LANES }, true);
   }
 
+  /** Handles a frame as a switch does: what is not addressed to the aggregator is none of its business. */
+  receive(frame: Uint8Array, fromController = false): AggregatorNodeOutcome | undefined {
+    const datagram = parseFrame(frame);
+    if ("refused" in datagram) return undefined;
+    if (datagram.dstIp !== this.#address.ip || datagram.dstPort !== AGGREGATION_PORT) return undefined;
+    const message = decodeAggregation(datagram.payload);
+    if (!("refused" in message)) return this.handle(datagram, message, fromController);
+    const { event } = this.golden.refuseMalformed();
+    return { event, packets: [] };
+  }
+
   /** Handles one request that was addressed to the aggregator. */
-  handle(
-    request: Addressing,
-    message: AggregationMessage,
-  ): { readonly event: AggregatorEvent; readonly packets: readonly AggregatorPacket[] } {
-    const { event, answers } = this.golden.handle(message);
+  handle(request: Addressing, message: AggregationMessage, fromController = false): AggregatorNodeOutcome {
+    const { event, answers } = this.golden.handle(message, fromController);
     const packets: AggregatorPacket[] = [];
     for (const { to, header, lanes } of answers) {
       const server = this.#servers.get(header.job);
