@@ -14,10 +14,8 @@ export function dataType(spec: P4DataTypeSpec | undefined, types: P4TypeInfo | u
       return "boolean";
     case "tuple":
       return `readonly [${type.value.members.map((member) => dataType(member, types)).join(", ")}]`;
-    case "struct": {
-      const members = types?.structs[type.value.name]?.members;
-      return record(members?.map(({ name, typeSpec }) => [name, dataType(typeSpec, types)]));
-    }
+    case "struct":
+      return record(structMembers(spec, types));
     case "header": {
       const members = types?.headers[type.value.name]?.members;
       // Invalid headers are undefined.
@@ -37,7 +35,20 @@ export function dataType(spec: P4DataTypeSpec | undefined, types: P4TypeInfo | u
   }
 }
 
-function record(members: readonly (readonly [name: string, type: string])[] | undefined): string {
+/** The members of a struct with their types; undefined for anything else. */
+export function structMembers(
+  spec: P4DataTypeSpec | undefined,
+  types: P4TypeInfo | undefined,
+): readonly Member[] | undefined {
+  const type = spec?.typeSpec;
+  if (type?.case !== "struct") return undefined;
+  const members = types?.structs[type.value.name]?.members;
+  return members?.map(({ name, typeSpec }) => [name, dataType(typeSpec, types)]);
+}
+
+type Member = readonly [name: string, type: string];
+
+function record(members: readonly Member[] | undefined): string {
   if (members === undefined) return "unknown";
   return `{ ${members.map(([name, type]) => `readonly ${typeKey(name)}: ${type}`).join("; ")} }`;
 }

@@ -1,4 +1,4 @@
-import { dataType } from "./datatypes.ts";
+import { dataType, structMembers } from "./datatypes.ts";
 import { documentationText } from "./documentation.ts";
 import { type NameTree, nameTree, TypeNames } from "./names.ts";
 import type {
@@ -33,8 +33,11 @@ export interface BindingsModule {
 export interface TypeDeclaration {
   readonly name: string;
   readonly doc: string;
-  /** Members of an object type, or alternatives of a union. */
-  readonly type: { readonly members: readonly TypeMember[] } | { readonly alternatives: readonly string[] };
+  /** Members of an object type, alternatives of a union, or a generic type with its arguments. */
+  readonly type:
+    | { readonly members: readonly TypeMember[] }
+    | { readonly alternatives: readonly string[] }
+    | { readonly generic: string; readonly arguments: readonly string[] };
 }
 
 export interface TypeMember {
@@ -166,14 +169,14 @@ class ModuleBuilder {
             name: param.name,
             type: this.#valueType(param),
             isOptional: false,
-            doc: documentationText(width(param), param.doc),
+            doc: fieldText(width(param), param),
           })),
         )
       : this.#use("NoParams");
-    const callType = this.#union(
+    const callType = this.#declare(
       this.#names.declare(name, "Call"),
       documentationText(`Action ${name} with its arguments.`, action.doc),
-      [`${this.#use("ActionCall")}<${JSON.stringify(name)}, ${paramsType}>`],
+      { generic: this.#use("ActionCall"), arguments: [JSON.stringify(name), paramsType] },
     );
     this.#calls.set(name, callType);
     return { name, doc: documentationText(action.doc), callType, ...(hasParams ? { paramsType } : {}) };
@@ -187,7 +190,11 @@ class ModuleBuilder {
     const match = hasEntries ? this.#match(table) : "";
     const entryActions = this.#entryActions(table);
     const entryAction = hasEntries
-      ? this.#union(this.#names.declare(name, "Action"), `What an entry of table ${name} does.`, entryActions)
+      ? this.#declare(
+          this.#names.declare(name, "Action"),
+          `What an entry of table ${name} does.`,
+          entryActions,
+        )
       : "";
     if (hasEntries)
       content.push(
@@ -198,7 +205,7 @@ class ModuleBuilder {
     if (!table.hasConstDefault && table.defaultActions.length > 0) {
       const calls = this.#callsOf(table.defaultActions);
       const action =
-        hasEntries && entryActions.join() === calls.join()
+        hasEntries && "alternatives" in entryActions && entryActions.alternatives.join() === calls.join()
           ? entryAction
           : this.#union(
               this.#names.declare(name, "DefaultAction"),
@@ -228,21 +235,21 @@ class ModuleBuilder {
           name: field.name,
           type: `${this.#matchType(field)}${isOptional ? " | undefined" : ""}`,
           isOptional,
-          doc: documentationText(`${width(field)}, ${field.kind}`, field.doc),
+          doc: fieldText(`${width(field)}, ${field.kind}`, field),
         };
       }),
     );
   }
 
-  #entryActions(table: BoundTable): readonly string[] {
+  #entryActions(table: BoundTable): TypeDeclaration["type"] {
     const calls = this.#callsOf(table.actions);
     switch (table.implementation) {
       case undefined:
-        return calls;
+        return { alternatives: calls };
       case "profile":
-        return [this.#use("MemberChoice")];
+        return { alternatives: [this.#use("MemberChoice")] };
       case "selector":
-        return [`${this.#use("SelectorChoice")}<${calls.join(" | ")}>`];
+        return { generic: this.#use("SelectorChoice"), arguments: [calls.join(" | ")] };
     }
   }
 
@@ -255,10 +262,17 @@ class ModuleBuilder {
   }
 
   #digest({ name, doc, typeSpec }: BoundDigest): ObjectLeaf {
-    const type = this.#union(
+    const { types } = this.#program;
+    const members = structMembers(typeSpec, types)?.map(([member, type]) => ({
+      name: member,
+      type,
+      isOptional: false,
+      doc: "",
+    }));
+    const type = this.#declare(
       this.#names.declare(name, "Digest"),
       documentationText(`One message of digest ${name}.`, doc),
-      [dataType(typeSpec, this.#program.types)],
+      members === undefined ? { alternatives: [dataType(typeSpec, types)] } : { members },
     );
     return { doc: documentationText(doc), content: this.#bind("bindDigest", [type], name) };
   }
@@ -329,12 +343,15 @@ class ModuleBuilder {
   }
 
   #record(name: string, doc: string, members: readonly TypeMember[]): string {
-    this.#declarations.push({ name, doc, type: { members } });
-    return name;
+    return this.#declare(name, doc, { members });
   }
 
   #union(name: string, doc: string, alternatives: readonly string[]): string {
-    this.#declarations.push({ name, doc, type: { alternatives } });
+    return this.#declare(name, doc, { alternatives });
+  }
+
+  #declare(name: string, doc: string, type: TypeDeclaration["type"]): string {
+    this.#declarations.push({ name, doc, type });
     return name;
   }
 }
@@ -366,6 +383,12 @@ function compare(a: string, b: string): number {
 
 function width({ bitwidth }: BoundField): string {
   return bitwidth === 0 ? "text" : `bit<${bitwidth}>`;
+}
+
+/** `bit<9>: port to leave by` */
+function fieldText(type: string, { doc }: BoundField): string {
+  const text = documentationText(doc);
+  return text === "" ? type : `${type}: ${text}`;
 }
 
 function tableFacts(table: BoundTable): string {

@@ -1,4 +1,5 @@
 import type { CodeBlockWriter, StatementStructures } from "ts-morph";
+import { commentLines } from "./documentation.ts";
 import type { ActionLeaf, BindCall, BindingsModule, ObjectLeaf, Section, TypeDeclaration } from "./module.ts";
 import { isTree, type NameTree, objectKey, typeKey } from "./names.ts";
 
@@ -7,9 +8,7 @@ const LINE_WIDTH = 110;
 
 /** The text of a bindings module. ts-morph is loaded here, so that only those who make bindings wait for it. */
 export async function printModule(module: BindingsModule): Promise<string> {
-  const { IndentationText, Project, QuoteKind, StructureKind, VariableDeclarationKind } = await import(
-    "ts-morph"
-  );
+  const { IndentationText, Project, QuoteKind, StructureKind } = await import("ts-morph");
   const project = new Project({
     useInMemoryFileSystem: true,
     skipLoadingLibFiles: true,
@@ -18,34 +17,23 @@ export async function printModule(module: BindingsModule): Promise<string> {
   const statements: (StatementStructures | ((writer: CodeBlockWriter) => void))[] = [
     (writer) => writeDoc(writer, module.doc),
     (writer) => writeImport(writer, module),
+    // Written and not given as structures: ts-morph would indent twice what stands behind an equals sign.
     ...module.declarations.map(
-      (declaration): StatementStructures => ({
-        kind: StructureKind.TypeAlias,
-        isExported: true,
-        name: declaration.name,
-        docs: docsOf(declaration.doc),
-        leadingTrivia: (writer) => writer.newLine(),
-        type: (writer) => afterEquals(writer, () => writeType(writer, declaration)),
-      }),
+      (declaration) => (writer: CodeBlockWriter) => writeDeclaration(writer, declaration),
     ),
-    {
-      kind: StructureKind.VariableStatement,
-      isExported: true,
-      declarationKind: VariableDeclarationKind.Const,
-      leadingTrivia: (writer) => writer.newLine(),
-      docs: docsOf("The actions of the program, for the tables that have them."),
-      declarations: [
-        {
-          name: "actions",
-          initializer: (writer) => afterEquals(writer, () => writeTree(writer, module.actions, writeAction)),
-        },
-      ],
+    (writer) => {
+      writer.newLine();
+      writeDoc(writer, "The actions of the program, for the tables that have them.");
+      writer.write("export const actions = ");
+      writeTree(writer, module.actions, writeAction);
+      writer.write(";").newLine();
     },
     {
       kind: StructureKind.Function,
       isExported: true,
       name: "bind",
-      parameters: [{ name: "client", type: "BoundClient" }],
+      // A parameter that is not used has to say so.
+      parameters: [{ name: module.sections.length > 0 ? "client" : "_client", type: "BoundClient" }],
       docs: docsOf(module.bindDoc),
       statements: (writer) => writeBound(writer, module.sections),
     },
@@ -58,11 +46,6 @@ export async function printModule(module: BindingsModule): Promise<string> {
     },
   ];
   return `${project.createSourceFile("bindings.ts", { statements }).getFullText().trimEnd()}\n`;
-}
-
-/** By itself ts-morph would indent the inside of a block once more, since it hangs below the equals sign. */
-function afterEquals(writer: CodeBlockWriter, write: () => void): void {
-  writer.hangingIndentUnlessBlock(write);
 }
 
 function writeImport(writer: CodeBlockWriter, { types, functions }: BindingsModule): void {
@@ -89,24 +72,38 @@ function byLetters(a: string, b: string): number {
   return key(a) < key(b) ? -1 : 1;
 }
 
-function writeType(writer: CodeBlockWriter, { name, type }: TypeDeclaration): void {
+function writeDeclaration(writer: CodeBlockWriter, { name, doc, type }: TypeDeclaration): void {
+  writer.newLine();
+  writeDoc(writer, doc);
+  const head = `export type ${name} =`;
   if ("members" in type) {
-    if (type.members.length === 0) {
-      writer.write("Readonly<Record<never, never>>");
-      return;
-    }
-    writer.inlineBlock(() => {
-      for (const member of type.members) {
-        writeDoc(writer, member.doc);
-        writer.writeLine(`readonly ${typeKey(member.name)}${member.isOptional ? "?" : ""}: ${member.type};`);
+    writer.write(`${head} `).inlineBlock(() => {
+      for (const { name: key, type: value, isOptional, doc: text } of type.members) {
+        writeDoc(writer, text);
+        writer.writeLine(`readonly ${typeKey(key)}${isOptional ? "?" : ""}: ${value};`);
       }
     });
+    writer.write(";").newLine();
     return;
   }
-  const line = type.alternatives.join(" | ");
-  if (`export type ${name} = ${line};`.length <= LINE_WIDTH) writer.write(line);
-  else if (type.alternatives.length === 1) writer.write(line);
-  else for (const alternative of type.alternatives) writer.newLine().write(`| ${alternative}`);
+  if ("generic" in type) {
+    const line = `${head} ${type.generic}<${type.arguments.join(", ")}>;`;
+    if (line.length <= LINE_WIDTH) writer.writeLine(line);
+    else {
+      writer.writeLine(`${head} ${type.generic}<`);
+      writer.indent(() => writeList(writer, type.arguments, ",", ""));
+      writer.writeLine(">;");
+    }
+    return;
+  }
+  const line = `${head} ${type.alternatives.join(" | ")};`;
+  if (line.length <= LINE_WIDTH || type.alternatives.length === 1) {
+    writer.writeLine(line);
+    return;
+  }
+  writer.writeLine(head);
+  const alternatives = type.alternatives.map((alternative) => `| ${alternative}`);
+  writer.indent(() => writeList(writer, alternatives, "", ";"));
 }
 
 /** The objects of a tree as nested object literals. */
@@ -179,24 +176,39 @@ function writeObject(writer: CodeBlockWriter, key: string, { doc, content }: Obj
 function writeCall(writer: CodeBlockWriter, before: string, call: BindCall): void {
   const types = call.typeArguments.length === 0 ? "" : `<${call.typeArguments.join(", ")}>`;
   const args = ["client", ...call.arguments];
-  const head = `${before}${call.callee}${types}(`;
-  const line = `${head}${args.join(", ")}),`;
-  if (writer.getIndentationLevel() * 2 + line.length <= LINE_WIDTH) {
+  const head = `${before}${call.callee}`;
+  const fits = (line: string): boolean => writer.getIndentationLevel() * 2 + line.length <= LINE_WIDTH;
+  const line = `${head}${types}(${args.join(", ")}),`;
+  if (fits(line)) {
     writer.writeLine(line);
-    return;
+  } else if (fits(`${head}${types}(`)) {
+    writer.writeLine(`${head}${types}(`);
+    writer.indent(() => writeList(writer, args, ",", ","));
+    writer.writeLine("),");
+  } else {
+    writer.writeLine(`${head}<`);
+    writer.indent(() => writeList(writer, call.typeArguments, ",", ""));
+    writer.writeLine(`>(${args.join(", ")}),`);
   }
-  writer.writeLine(head);
-  writer.indent(() => {
-    for (const argument of args) writer.writeLine(`${argument},`);
+}
+
+/** One element a line. */
+function writeList(
+  writer: CodeBlockWriter,
+  elements: readonly string[],
+  between: string,
+  last: string,
+): void {
+  elements.forEach((element, index) => {
+    writer.writeLine(`${element}${index === elements.length - 1 ? last : between}`);
   });
-  writer.writeLine("),");
 }
 
 function writeDoc(writer: CodeBlockWriter, doc: string): void {
   if (doc === "") return;
-  const lines = doc.split("\n");
+  const lines = commentLines(doc);
   if (lines.length === 1) {
-    writer.writeLine(`/** ${doc} */`);
+    writer.writeLine(`/** ${lines[0]} */`);
     return;
   }
   writer.writeLine("/**");
@@ -206,6 +218,6 @@ function writeDoc(writer: CodeBlockWriter, doc: string): void {
 
 /** One line stays on one line; several begin below the opening. */
 function docsOf(doc: string): string[] {
-  if (doc === "") return [];
-  return [doc.includes("\n") ? `\n${doc}` : doc];
+  const lines = commentLines(doc);
+  return [lines.length > 1 ? `\n${lines.join("\n")}` : lines.join()];
 }
