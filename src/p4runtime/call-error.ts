@@ -66,7 +66,7 @@ export function callError(
 
 function cleanDetails(details: string): string {
   return details
-    .replace(/\s*Resolution note:\s*$/, "")
+    .replace(/\.?\s*Resolution note:\s*$/, "")
     .replace(/^No connection established\. Last error: (?:Error: )?/, "no connection: ")
     .trim();
 }

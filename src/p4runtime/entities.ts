@@ -173,7 +173,7 @@ export class EntityBuilder {
   multicastGroup(
     multicastGroupId: number,
     replicas: readonly ReplicaInput[] = [],
-    metadata = new Uint8Array(0),
+    metadata: Uint8Array = NO_METADATA,
   ): Entity {
     return entity({
       case: "packetReplicationEngineEntry",
