@@ -13,15 +13,16 @@ export interface Profile<A extends ActionCall> {
 /** Weights by member number: `{ 1: 1, 2: 3 }` takes member 2 three times as often. */
 export type Weights = Readonly<Record<number, number>>;
 
+interface GroupOptions extends CallOptions {
+  readonly maxSize?: number;
+}
+
 /** The members and groups of an action selector (9.2.2). A member must be there before a group that has it. */
 export interface Selector<A extends ActionCall> extends Profile<A> {
-  /** @param maxSize room for members; as much as the program allows unless given. It can't be changed later. */
-  insertGroup(
-    group: number,
-    weights: Weights,
-    options?: CallOptions & { readonly maxSize?: number },
-  ): Promise<void>;
-  modifyGroup(group: number, weights: Weights, options?: CallOptions): Promise<void>;
+  /** With `maxSize` the group has room for so many members, else for as many as the program allows. */
+  insertGroup(group: number, weights: Weights, options?: GroupOptions): Promise<void>;
+  /** `maxSize` must be what it was at the insertion (9.2.2). */
+  modifyGroup(group: number, weights: Weights, options?: GroupOptions): Promise<void>;
   deleteGroup(group: number, options?: CallOptions): Promise<void>;
 }
 
@@ -41,7 +42,8 @@ export function bindSelector<A extends ActionCall>(client: BoundClient, name: st
     ...bindProfile<A>(client, name),
     insertGroup: async (id, weights, options) =>
       client.write([insert(group(id, weights, options?.maxSize))], options),
-    modifyGroup: async (id, weights, options) => client.write([modify(group(id, weights))], options),
+    modifyGroup: async (id, weights, options) =>
+      client.write([modify(group(id, weights, options?.maxSize))], options),
     deleteGroup: async (id, options) => client.write([remove(group(id))], options),
   };
 }
