@@ -38,7 +38,7 @@ function converse(
       const [arrival] = underWay.splice(Math.floor(random() * underWay.length), 1);
       if (arrival === undefined) break;
       const body = arrival.packet.body.slice();
-      delivered[arrival.to].push(...ends[arrival.to].receive({ header: arrival.packet.header, body }));
+      delivered[arrival.to].push(...ends[arrival.to].receive({ header: arrival.packet.header, body }, now));
       body.fill(0xee);
     }
   }
@@ -66,7 +66,7 @@ describe("a reliable channel", () => {
           expect(delivered[0]).toEqual(back.map(([kind, round, body]) => ({ kind, round, body })));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -91,13 +91,30 @@ describe("a reliable channel", () => {
     expect(sender.poll(2000)).toHaveLength(1);
   });
 
+  it("waits longer where the usual round trip is long, and does not learn from what was sent twice", () => {
+    const [sender, receiver] = pair();
+    const roundTrip = (from: number, to: number) => {
+      sender.send(MessageKind.PUSH, 1, new Uint8Array(0));
+      const packets = sender.poll(from);
+      for (let now = from + 1; now < to; now++) packets.push(...sender.poll(now));
+      for (const packet of packets) receiver.receive(packet, to);
+      for (const ack of receiver.poll(to)) sender.receive(ack, to);
+      return packets.length;
+    };
+    expect(roundTrip(0, 25)).toBe(2); // too slow for 10 ms, and sent twice
+    expect(roundTrip(100, 115)).toBe(1); // the longer time stays
+    expect(roundTrip(200, 225)).toBe(1); // 2 * 15 ms, as measured
+    expect(roundTrip(300, 302)).toBe(1);
+    expect(sender.counters.resent).toBe(1);
+  });
+
   it("counts duplicates and acknowledges them again", () => {
     const [sender, receiver] = pair();
     sender.send(MessageKind.PUSH, 1, Uint8Array.of(1));
     const [packet] = sender.poll(0);
     if (packet === undefined) throw new Error("nothing was sent");
-    expect(receiver.receive(packet)).toHaveLength(1);
-    expect(receiver.receive(packet)).toHaveLength(0);
+    expect(receiver.receive(packet, 0)).toHaveLength(1);
+    expect(receiver.receive(packet, 0)).toHaveLength(0);
     expect(receiver.counters.duplicates).toBe(1);
     expect(receiver.poll(0).map(({ header }) => header.kind)).toEqual([MessageKind.ACK, MessageKind.ACK]);
   });
@@ -115,12 +132,12 @@ describe("a reliable channel", () => {
       chunks: 2,
     };
     const body = new Uint8Array(CHUNK_BYTES);
-    receiver.receive({ header: { ...header, message: 64 }, body });
-    receiver.receive({ header: { ...header, chunks: 0xffff }, body });
+    receiver.receive({ header: { ...header, message: 64 }, body }, 0);
+    receiver.receive({ header: { ...header, chunks: 0xffff }, body }, 0);
     expect(receiver.counters.beyondWindow).toBe(2);
-    receiver.receive({ header, body });
-    receiver.receive({ header: { ...header, chunk: 1, chunks: 3 }, body });
-    receiver.receive({ header: { ...header, chunk: 1, round: 2 }, body });
+    receiver.receive({ header, body }, 0);
+    receiver.receive({ header: { ...header, chunk: 1, chunks: 3 }, body }, 0);
+    receiver.receive({ header: { ...header, chunk: 1, round: 2 }, body }, 0);
     expect(receiver.counters.inconsistent).toBe(2);
     expect(receiver.poll(0)).toHaveLength(1);
   });

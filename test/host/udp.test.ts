@@ -114,7 +114,7 @@ describe("workers and server over UDP sockets", () => {
 
   it("tell the application which worker is missing, and go on without it", async () => {
     const layout = testLayout({ members: [0, 1] });
-    const options = { silence: 150, heartbeat: 20 };
+    const options = { silence: 400, heartbeat: 40 };
     const { workers, serverHost, server } = await startJob(layout, undefined, options);
     const [first, second] = workers;
     if (first === undefined || second === undefined) throw new Error("no workers");

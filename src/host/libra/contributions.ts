@@ -8,7 +8,7 @@ import {
 } from "../../wire/aggregation.ts";
 import { aggregationFrame, NO_LANES } from "../../wire/aggregationpacket.ts";
 import { addressingBetween, type NetworkAddress } from "../endpoint.ts";
-import { backOff } from "../retry.ts";
+import { backOff, RoundTripTimer } from "../retry.ts";
 import type { JobLayout } from "./layout.ts";
 import type { LibraOptions } from "./options.ts";
 
@@ -30,6 +30,7 @@ interface SendingRound {
 interface RowInFlight {
   readonly gradients: HotGradients;
   readonly row: number;
+  sentAt: number;
   dueAt: number;
   timeout: number;
   tries: number;
@@ -45,6 +46,7 @@ export type Acknowledgement = "acknowledged" | "acknowledged_before" | "other_pl
 export class ContributionSender {
   readonly #member: number;
   readonly #options: LibraOptions;
+  readonly #timer: RoundTripTimer;
   readonly #rounds: SendingRound[] = [];
   /** By (bank, row): only two rounds are open, one per bank. */
   readonly #inFlight = new Map<number, RowInFlight>();
@@ -68,6 +70,7 @@ export class ContributionSender {
   ) {
     this.#member = member;
     this.#options = options;
+    this.#timer = new RoundTripTimer(options);
     this.#layout = layout;
     this.#codec = codec;
     this.#addressing = addressingBetween(me, aggregator, AGGREGATION_PORT);
@@ -109,6 +112,7 @@ export class ContributionSender {
     this.#addressing = addressingBetween(me, aggregator, AGGREGATION_PORT);
     this.#lanes = new Int32Array(layout.lanes);
     this.#unreachableRow = undefined;
+    this.#timer.restart();
     this.#inFlight.clear();
     for (const sending of this.#rounds) {
       const isFinished = ((sending.gradients.round - layout.firstRound) | 0) < 0;
@@ -117,10 +121,12 @@ export class ContributionSender {
   }
 
   /** Takes an ACK. Stale and duplicate ones say as well that this row of this round needs no more sending. */
-  acknowledge({ job, generation, slot, round }: AggregationHeader): Acknowledgement {
+  acknowledge({ job, generation, slot, round }: AggregationHeader, now: number): Acknowledgement {
     if (job !== this.#layout.job || generation !== this.#layout.generation) return "other_placement";
     const key = flightKey(round, slot - this.#layout.slotBase);
-    if (this.#inFlight.get(key)?.gradients.round !== round) return "acknowledged_before";
+    const flight = this.#inFlight.get(key);
+    if (flight?.gradients.round !== round) return "acknowledged_before";
+    if (flight.tries === 1) this.#timer.measured(now - flight.sentAt);
     this.#inFlight.delete(key);
     return "acknowledged";
   }
@@ -142,7 +148,7 @@ export class ContributionSender {
       while (sending.nextRow < this.#layout.rows.length && this.#inFlight.size < this.#options.window) {
         const { gradients } = sending;
         const row = sending.nextRow++;
-        const flight = { gradients, row, dueAt: now, timeout: this.#options.timeout, tries: 0 };
+        const flight = { gradients, row, sentAt: now, dueAt: now, timeout: this.#timer.timeout, tries: 0 };
         this.#inFlight.set(flightKey(gradients.round, row), flight);
         frames.push(this.#transmit(flight, now));
       }
@@ -153,7 +159,9 @@ export class ContributionSender {
     const { gradients, row } = flight;
     const { lanes, slotBase, job, generation } = this.#layout;
     flight.tries++;
+    flight.sentAt = now;
     flight.dueAt = now + flight.timeout;
+    if (flight.tries > 1) this.#timer.resent(flight.timeout);
     flight.timeout = backOff(flight.timeout, this.#options);
     const isNull = gradients.touched[row] === 0;
     const values = gradients.values.subarray(row * lanes, (row + 1) * lanes);

@@ -249,7 +249,7 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
       this.#send(peer, packet);
       return undefined;
     }
-    for (const message of peer.channel.receive(packet)) this.#count(this.#message(peer, message));
+    for (const message of peer.channel.receive(packet, now)) this.#count(this.#message(peer, message));
     return undefined;
   }
 

@@ -178,7 +178,7 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
     if (datagram.dstPort === AGGREGATION_PORT) {
       const message = decodeAggregation(datagram.payload);
       if ("refused" in message) return message.refused;
-      return this.#acknowledged(message.header);
+      return this.#acknowledged(message.header, now);
     }
     if (datagram.dstPort === PARAMETER_SERVER_PORT) {
       const packet = decodeParameterServer(datagram.payload);
@@ -188,10 +188,10 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
     return "other_port";
   }
 
-  #acknowledged(header: AggregationHeader): WorkerCounter {
+  #acknowledged(header: AggregationHeader, now: number): WorkerCounter {
     if (header.kind !== Kind.ACK) return "unexpected_kind";
     if (header.member !== this.member) return "other_member";
-    return this.#contributions.acknowledge(header);
+    return this.#contributions.acknowledge(header, now);
   }
 
   #fromServer(packet: ParameterServerPacket, now: number): WorkerCounter | undefined {
@@ -200,7 +200,7 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
     this.#silence.heard();
     if (this.#reported.delete("server_unreachable")) this.#channel.retry(now);
     if (packet.header.kind === MessageKind.HEARTBEAT) return undefined;
-    for (const message of this.#channel.receive(packet)) this.#count(this.#message(message));
+    for (const message of this.#channel.receive(packet, now)) this.#count(this.#message(message));
     return undefined;
   }
 

@@ -6,7 +6,7 @@ import {
   type ParameterServerHeader,
   type ParameterServerPacket,
 } from "../../wire/parameterserver.ts";
-import { backOff, type RetryOptions } from "../retry.ts";
+import { backOff, type RetryOptions, RoundTripTimer } from "../retry.ts";
 
 /** A message that arrived whole. Each is delivered once, in the order of sending. */
 export interface DeliveredMessage {
@@ -40,6 +40,7 @@ interface OutgoingMessage {
 interface ChunkInFlight {
   readonly message: OutgoingMessage;
   readonly chunk: number;
+  sentAt: number;
   dueAt: number;
   timeout: number;
   tries: number;
@@ -62,6 +63,7 @@ export class ReliableChannel {
   readonly #job: number;
   readonly #member: number;
   readonly #options: ChannelOptions;
+  readonly #timer: RoundTripTimer;
   readonly #outgoing: OutgoingMessage[] = [];
   readonly #inFlight = new Map<number, ChunkInFlight>();
   readonly #incoming = new Map<number, IncomingMessage>();
@@ -74,6 +76,7 @@ export class ReliableChannel {
     this.#job = job;
     this.#member = member;
     this.#options = options;
+    this.#timer = new RoundTripTimer(options);
   }
 
   /** Has the peer not acknowledged some chunk in the allowed number of tries? Nothing is sent from then on. */
@@ -118,6 +121,7 @@ export class ReliableChannel {
   /** The path to the peer has changed: try everything again at once, with fresh counts. */
   retry(now: number): void {
     this.#failed = false;
+    this.#timer.restart();
     for (const chunk of this.#inFlight.values()) {
       chunk.dueAt = now;
       chunk.timeout = this.#options.timeout;
@@ -126,9 +130,9 @@ export class ReliableChannel {
   }
 
   /** Takes one packet of this conversation. Gives the messages that are whole and next in order. */
-  receive({ header, body }: ParameterServerPacket): DeliveredMessage[] {
+  receive({ header, body }: ParameterServerPacket, now: number): DeliveredMessage[] {
     if (header.kind === MessageKind.ACK) {
-      this.#acknowledged(header);
+      this.#acknowledged(header, now);
       return [];
     }
     const ahead = (header.message - this.#expectedId) | 0;
@@ -185,8 +189,9 @@ export class ReliableChannel {
         const chunk = {
           message,
           chunk: message.nextChunk++,
-          dueAt: 0,
-          timeout: this.#options.timeout,
+          sentAt: now,
+          dueAt: now,
+          timeout: this.#timer.timeout,
           tries: 0,
         };
         this.#inFlight.set(chunkKey(message.id, chunk.chunk), chunk);
@@ -200,15 +205,18 @@ export class ReliableChannel {
     const { message, chunk } = flight;
     const { id, kind, round, chunks } = message;
     flight.tries++;
+    flight.sentAt = now;
     flight.dueAt = now + flight.timeout;
+    if (flight.tries > 1) this.#timer.resent(flight.timeout);
     flight.timeout = backOff(flight.timeout, this.#options);
     const body = message.body.subarray(chunk * CHUNK_BYTES, (chunk + 1) * CHUNK_BYTES);
     packets.push({ header: this.#header(kind, round, id, chunk, chunks), body });
   }
 
-  #acknowledged({ message, chunk }: ParameterServerHeader): void {
+  #acknowledged({ message, chunk }: ParameterServerHeader, now: number): void {
     const flight = this.#inFlight.get(chunkKey(message, chunk));
     if (flight === undefined) return;
+    if (flight.tries === 1) this.#timer.measured(now - flight.sentAt);
     this.#inFlight.delete(chunkKey(message, chunk));
     flight.message.acknowledged++;
     while (this.#outgoing[0] !== undefined && this.#outgoing[0].acknowledged === this.#outgoing[0].chunks)
