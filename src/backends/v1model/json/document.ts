@@ -2,10 +2,11 @@ import type { DataType } from "../../../ir/index.ts";
 import { bit, widthOf } from "../../../ir/index.ts";
 import { BackendError } from "../../backenderror.ts";
 import type { LoweredProgram } from "../lowered.ts";
+import { Actions, addAction } from "./actionlist.ts";
 import { CLONE_FIELD_LIST } from "./actions.ts";
 import { bytesFor, hexstr, type Json, type JsonObject, jsonText } from "./json.ts";
 import { ERRORS, parser } from "./parser.ts";
-import { Actions, addAction, PipelineWriter } from "./pipeline.ts";
+import { PipelineWriter } from "./pipeline.ts";
 import { fieldList, Scalars } from "./scalars.ts";
 import { place, SCALARS, value } from "./values.ts";
 

@@ -1,37 +1,13 @@
-import type { Expression, KeySet, MatchKind, TableKey } from "../../../ir/index.ts";
-import { NO_ACTION, widthOf } from "../../../ir/index.ts";
+import type { Expression } from "../../../ir/index.ts";
+import { NO_ACTION } from "../../../ir/index.ts";
 import { BackendError } from "../../backenderror.ts";
-import { prefixMask } from "../../p4text/literals.ts";
-import type { Gress, LoweredAction, LoweredBlock, LoweredControl, LoweredTable, Step } from "../lowered.ts";
-import { storageType, unsigned } from "../storage.ts";
+import type { Gress, LoweredBlock, LoweredControl, LoweredTable } from "../lowered.ts";
+import type { Actions } from "./actionlist.ts";
 import { ActionScope, primitives } from "./actions.ts";
-import { bytesFor, hexstr, type Json, type JsonObject } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 import type { Scalars } from "./scalars.ts";
+import { bmv2Match, hiddenTable, tableJson } from "./tables.ts";
 import { argument, place, SCALARS, value } from "./values.ts";
-
-/** The actions of the program, with the numbers that tables refer to. */
-export class Actions {
-  readonly #list: JsonObject[] = [];
-  readonly #ids = new Map<string, number>();
-
-  add(name: string, data: readonly JsonObject[], body: readonly JsonObject[]): number {
-    const id = this.#list.length;
-    this.#list.push({ name, id, runtime_data: data, primitives: body });
-    this.#ids.set(name, id);
-    return id;
-  }
-
-  id(name: string): number {
-    const found = this.#ids.get(name);
-    if (found === undefined && name === NO_ACTION) return this.add(NO_ACTION, [], []);
-    if (found === undefined) throw new BackendError("GP2001", "v1model", `the program has no action ${name}`);
-    return found;
-  }
-
-  list(): readonly JsonObject[] {
-    return this.#list;
-  }
-}
 
 /** A control-flow step, before it is known what follows it. */
 type Node =
@@ -39,6 +15,7 @@ type Node =
   | {
       readonly kind: "table";
       readonly table: LoweredTable;
+      readonly control: LoweredControl;
       readonly key: readonly JsonObject[];
       readonly hit: readonly Node[];
       readonly miss: readonly Node[];
@@ -130,7 +107,7 @@ export class PipelineWriter {
           break;
         case "applyTable": {
           const table = control?.tables.find((t) => t.name === s.table);
-          if (table === undefined)
+          if (control === undefined || table === undefined)
             throw new BackendError("GP2001", "v1model", `the program has no table ${s.table}`);
           const { before, key } = this.#key(table, scope);
           run.push(...before);
@@ -138,6 +115,7 @@ export class PipelineWriter {
           out.push({
             kind: "table",
             table,
+            control,
             key,
             hit: this.#block(s.hit, control),
             miss: this.#block(s.miss, control),
@@ -269,7 +247,7 @@ export class PipelineWriter {
     const nextTables: JsonObject = branches
       ? { __HIT__: this.#link(node.hit, next), __MISS__: this.#link(node.miss, next) }
       : Object.fromEntries(node.table.actions.map((a) => [a.name, next]));
-    const json = this.#table(node, id, branches ? null : next, nextTables);
+    const json = tableJson(node, this.#actions, id, branches ? null : next, nextTables);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(json))
       throw new BackendError(
         "GP2003",
@@ -279,64 +257,6 @@ export class PipelineWriter {
       );
     this.#tables.set(node.table.name, json);
   }
-
-  #table(
-    { table, key }: Extract<Node, { kind: "table" }>,
-    id: number,
-    next: string | null,
-    nextTables: JsonObject,
-  ): JsonObject {
-    const control = this.#controls.get(table.name.slice(0, table.name.indexOf(".")));
-    const call = (action: string, values: readonly bigint[]): readonly [number, readonly string[]] => [
-      this.#actions.id(action),
-      values.map((v, i) => {
-        const type = control?.actions.find((a) => a.name === action)?.parameters[i]?.type;
-        return hexstr(type === undefined ? v : unsigned(v, storageType(type)));
-      }),
-    ];
-    const [defaultId, defaultData] = call(table.defaultAction.action, table.defaultAction.arguments);
-    return {
-      name: table.name,
-      id,
-      key,
-      match_type: tableMatch(table.key),
-      type: "simple",
-      max_size: tableSize(table),
-      with_counters: table.directCounter !== undefined,
-      support_timeout: false,
-      direct_meters: null,
-      action_ids: table.actions.map((a) => this.#actions.id(a.name)),
-      actions: table.actions.map((a) => a.name),
-      base_default_next: next,
-      next_tables: nextTables,
-      default_entry: {
-        action_id: defaultId,
-        action_const: table.defaultAction.constant,
-        action_data: defaultData,
-        action_entry_const: table.defaultAction.constant,
-      },
-      ...(table.constEntries.length === 0
-        ? {}
-        : {
-            entries: table.constEntries.map((e, i) => {
-              const [actionId, data] = call(e.action, e.arguments);
-              return {
-                match_key: e.keys.map((set, k) => matchKey(set, table.key[k])),
-                action_entry: { action_id: actionId, action_data: data },
-                priority: i + 1,
-              };
-            }),
-          }),
-    };
-  }
-}
-
-/** Size of a table that states none; BMv2 looks at it for tables without a key too. */
-const DEFAULT_SIZE = 1024;
-
-function tableSize(table: LoweredTable): number {
-  if (table.constEntries.length > 0) return table.constEntries.length;
-  return table.key.length === 0 ? DEFAULT_SIZE : table.size;
 }
 
 function nodeName(node: Node): string | null {
@@ -347,123 +267,5 @@ function nodeName(node: Node): string | null {
       return node.table.name;
     default:
       return node.name;
-  }
-}
-
-function hiddenTable(
-  { name, action }: { readonly name: string; readonly action: string },
-  id: number,
-  actionId: number,
-  next: string | null,
-): JsonObject {
-  return {
-    name,
-    id,
-    key: [],
-    match_type: "exact",
-    type: "simple",
-    max_size: DEFAULT_SIZE,
-    with_counters: false,
-    support_timeout: false,
-    direct_meters: null,
-    action_ids: [actionId],
-    actions: [action],
-    base_default_next: next,
-    next_tables: { [action]: next },
-    default_entry: { action_id: actionId, action_const: true, action_data: [], action_entry_const: true },
-  };
-}
-
-/** The JSON of a declared action. */
-export function addAction(
-  action: LoweredAction,
-  control: LoweredControl,
-  actions: Actions,
-  scalars: Scalars,
-): void {
-  const scope = new ActionScope(control.gress, action.name, scalars, action.parameters);
-  const data = action.parameters.map((p) => ({ name: p.name, bitwidth: widthOf(p.type) }));
-  const steps: readonly Step[] = action.steps;
-  actions.add(action.name, data, primitives(steps, scope));
-}
-
-/** BMv2 has no match kind of its own for optional: it is ternary with a full or an empty mask. */
-function bmv2Match(kind: MatchKind): string {
-  return kind === "optional" ? "ternary" : kind;
-}
-
-/** A table's kind: range before ternary before lpm before exact. */
-function tableMatch(keys: readonly TableKey[]): string {
-  const kinds = new Set(keys.map((k) => bmv2Match(k.match)));
-  return ["range", "ternary", "lpm"].find((k) => kinds.has(k)) ?? "exact";
-}
-
-function matchKey(set: KeySet, key: TableKey | undefined): JsonObject {
-  if (key === undefined) throw new BackendError("GP2001", "v1model", "an entry has more keys than its table");
-  const width = widthOf(key.expression.type);
-  const bytes = bytesFor(width);
-  const hex = (v: bigint): Json => hexstr(BigInt.asUintN(width, v), bytes);
-  const ones = (1n << BigInt(width)) - 1n;
-  const match_type = bmv2Match(key.match);
-  const unfit = (): never => {
-    throw new BackendError(
-      "GP2004",
-      "v1model",
-      `a ${set.kind} cannot stand for the ${key.match} key ${key.name}`,
-    );
-  };
-  switch (key.match) {
-    case "exact":
-      return set.kind === "value" ? { match_type, key: hex(set.value) } : unfit();
-    case "lpm":
-      switch (set.kind) {
-        case "value":
-          return { match_type, key: hex(set.value), prefix_length: width };
-        case "any":
-          return { match_type, key: hex(0n), prefix_length: 0 };
-        case "prefix":
-          return {
-            match_type,
-            key: hex(set.value & prefixMask(set.length, width)),
-            prefix_length: set.length,
-          };
-        case "mask": {
-          const length = Array.from({ length: width + 1 }, (_, n) => n).find(
-            (n) => prefixMask(n, width) === set.mask,
-          );
-          return length === undefined
-            ? unfit()
-            : { match_type, key: hex(set.value & set.mask), prefix_length: length };
-        }
-        default:
-          return unfit();
-      }
-    case "ternary":
-    case "optional":
-      switch (set.kind) {
-        case "value":
-          return { match_type, key: hex(set.value), mask: hex(ones) };
-        case "any":
-          return { match_type, key: hex(0n), mask: hex(0n) };
-        case "mask":
-          return { match_type, key: hex(set.value & set.mask), mask: hex(set.mask) };
-        case "prefix": {
-          const mask = prefixMask(set.length, width);
-          return { match_type, key: hex(set.value & mask), mask: hex(mask) };
-        }
-        default:
-          return unfit();
-      }
-    case "range":
-      switch (set.kind) {
-        case "value":
-          return { match_type, start: hex(set.value), end: hex(set.value) };
-        case "range":
-          return { match_type, start: hex(set.low), end: hex(set.high) };
-        case "any":
-          return { match_type, start: hex(0n), end: hex(ones) };
-        default:
-          return unfit();
-      }
   }
 }

@@ -1,0 +1,123 @@
+import type { Control, Expression, RegisterUpdate, StraightStatement } from "../../ir/index.ts";
+import { BackendError } from "../backenderror.ts";
+import type { Names } from "../p4text/names.ts";
+import { type ControlIdentifiers, identifier } from "./identifiers.ts";
+import type { Local, Step } from "./lowered.ts";
+import { rewrite, some } from "./rewrite.ts";
+import { asIndex, fromStorage, storageType, toStorage } from "./storage.ts";
+
+/** Straight-line code of one scope: an action's body, or what stands in a control's apply. */
+export class StraightLowering {
+  readonly #owner: string;
+  readonly #control: Control | undefined;
+  readonly #own: ControlIdentifiers | undefined;
+  readonly #names: Names | undefined;
+
+  constructor(control: Control | undefined, own: ControlIdentifiers | undefined, names: Names | undefined) {
+    this.#owner = control?.name ?? "the pipeline";
+    this.#control = control;
+    this.#own = own;
+    this.#names = names;
+  }
+
+  steps(statements: readonly StraightStatement[]): readonly Step[] {
+    const out: Step[] = [];
+    let updates: (readonly Step[])[] = [];
+    const flush = (): void => {
+      if (updates.length > 0) out.push({ kind: "atomic", updates });
+      updates = [];
+    };
+    for (const s of statements) {
+      if (s.kind === "registerUpdate") {
+        updates.push(this.#update(s));
+        continue;
+      }
+      flush();
+      out.push(this.#step(s));
+    }
+    flush();
+    return out;
+  }
+
+  #step(s: Exclude<StraightStatement, RegisterUpdate>): Step {
+    switch (s.kind) {
+      case "assign":
+        return { kind: "assign", target: s.target, value: typedParameters(s.value) };
+      case "setValidity":
+        return s;
+      case "count":
+        return {
+          kind: "count",
+          counter: s.counter,
+          counterLocal: identifier(this.#own?.counters ?? new Map(), s.counter, "counter", this.#owner),
+          index: asIndex(typedParameters(s.index)),
+        };
+      case "drop":
+        return { kind: "drop" };
+      case "clone":
+        return { kind: "clone", session: asIndex(typedParameters(s.session)) };
+    }
+  }
+
+  /** Read, compute, write, hand out. A value that is used twice goes to a local variable, once only in place. */
+  #update(s: RegisterUpdate): readonly Step[] {
+    const registerLocal = identifier(this.#own?.registers ?? new Map(), s.register, "register", this.#owner);
+    const register = this.#control?.registers.find((r) => r.name === s.register);
+    const names = this.#names;
+    if (register === undefined || names === undefined)
+      throw new BackendError("GP2001", "v1model", `the program has no register ${s.register}`, s.at);
+    const steps: Step[] = [];
+    const declare = (part: string, type: Local["type"], value?: Expression): Local => {
+      const local = { name: names.take(`${registerLocal}_${part}`), type };
+      steps.push({ kind: "declare", local, ...(value === undefined ? {} : { value }) });
+      return local;
+    };
+
+    const rawIndex = asIndex(typedParameters(s.index));
+    const index = isSimple(rawIndex) ? rawIndex : reference(declare("index", rawIndex.type, rawIndex));
+
+    const outputUses = (which: "old" | "next"): boolean =>
+      s.output !== undefined && some(s.output, (e) => e.kind === "memory" && e.which === which);
+    const keepsValue = s.next.kind === "memory" && s.next.which === "old";
+    const needsOld =
+      outputUses("old") ||
+      (keepsValue && outputUses("next")) ||
+      (!keepsValue && some(s.next, (e) => e.kind === "memory" && e.which === "old"));
+    let old: Expression | undefined;
+    if (needsOld) {
+      const into = declare("old", storageType(register.type));
+      steps.push({ kind: "read", register: s.register, registerLocal, into, index });
+      old = fromStorage(reference(into), register.type);
+    }
+    const resolve = (e: Expression, next: Expression | undefined): Expression =>
+      rewrite(typedParameters(e), (node) =>
+        node.kind === "memory" ? (node.which === "old" ? old : next) : undefined,
+      );
+
+    let next = resolve(s.next, undefined);
+    if (!keepsValue) {
+      if (outputUses("next") && !isSimple(next)) next = reference(declare("next", register.type, next));
+      steps.push({ kind: "write", register: s.register, registerLocal, index, value: toStorage(next) });
+    }
+    if (s.output !== undefined && s.into !== undefined)
+      steps.push({ kind: "assign", target: s.into, value: resolve(s.output, next) });
+    return steps;
+  }
+}
+
+/** Parameters as the program declares them; the stored ones are unsigned. */
+function typedParameters(e: Expression): Expression {
+  return rewrite(e, (node) =>
+    node.kind === "parameter" ? fromStorage({ ...node, type: storageType(node.type) }, node.type) : undefined,
+  );
+}
+
+function reference(local: Local): Expression {
+  return { kind: "parameter", name: local.name, type: local.type };
+}
+
+/** A value that costs nothing to write twice. */
+function isSimple(e: Expression): boolean {
+  if (e.kind === "cast") return e.type.kind === "bit" && e.operand.type.kind === "bit" && isSimple(e.operand);
+  return e.kind === "constant" || e.kind === "field" || e.kind === "metadata" || e.kind === "parameter";
+}
