@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
@@ -18,8 +19,8 @@ import { EVERYTHING, FORWARDING } from "./programs.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What tsc says of files, with the repository's options. */
-function typeErrors(files: readonly string[]): string {
+/** What tsc says of files and of the bindings' runtime, with the repository's options. */
+function typeErrors(files: readonly string[], options: Readonly<Record<string, unknown>> = {}): string {
   // Inside the repository, so that packages and types are found.
   const folder = mkdtempSync(join(root, "node_modules", ".bindings-"));
   try {
@@ -30,11 +31,12 @@ function typeErrors(files: readonly string[]): string {
         extends: join(root, "tsconfig.json"),
         files,
         include: [],
-        compilerOptions: { paths },
+        compilerOptions: { paths, ...options },
       }),
     );
     const run = spawnSync("npx", ["tsc", "-p", config], { cwd: root, encoding: "utf8" });
-    return run.stdout + run.stderr;
+    const lines = (run.stdout + run.stderr).split("\n").filter((line) => line !== "");
+    return lines.filter((line) => line.includes("bindings") || !/^[^ (]+\(\d+,\d+\)/.test(line)).join("\n");
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -70,6 +72,16 @@ describe("the text of a bindings module", () => {
 describe("the type checker", { timeout: 120_000 }, () => {
   test("takes right calls of the bindings and refuses wrong ones (calls.ts)", () => {
     expect(typeErrors([join(root, "test/bindings/calls.ts")])).toBe("");
+  });
+
+  test("can write declaration files of the modules: every type has a public name", () => {
+    const files = ["everything.ts", "libra.ts"].map((file) => join(root, "test/bindings/golden", file));
+    const outDir = mkdtempSync(join(tmpdir(), "gradplane-bindings-"));
+    try {
+      expect(typeErrors(files, { noEmit: false, declaration: true, rootDir: root, outDir })).toBe("");
+    } finally {
+      rmSync(outDir, { recursive: true });
+    }
   });
 
   test("takes every module that is made, whatever the names of the program", async () => {

@@ -15,7 +15,7 @@ export interface Priority {
   readonly priority: number;
 }
 
-interface Attached extends CallOptions {
+export interface AttachedData extends CallOptions {
   /** Kept by the switch and given back with the entry. */
   readonly metadata?: Uint8Array;
 }
@@ -27,8 +27,8 @@ export type KeyOptions<Kind extends EntryKind> = Kind extends "priority"
 
 /** The options behind a match and an action. */
 export type EntryOptions<Kind extends EntryKind> = Kind extends "priority"
-  ? [options: Attached & Priority]
-  : [options?: Attached];
+  ? [options: AttachedData & Priority]
+  : [options?: AttachedData];
 
 /**
  * A table as generated bindings show it.
@@ -81,7 +81,7 @@ export function bindEntries<M extends MatchInputs, A extends ActionInput, Kind e
   client: BoundClient,
   table: string,
 ): Entries<M, A, Kind> {
-  const entry = (match: M, action: A, options: Attached & Partial<Priority> = {}): Entity =>
+  const entry = (match: M, action: A, options: AttachedData & Partial<Priority> = {}): Entity =>
     client.entities.tableEntry(table, match, action, {}, options);
   const key = (match: M, options: Partial<Priority> = {}): Entity =>
     client.entities.tableEntry(table, match, undefined, {}, options);
@@ -89,9 +89,9 @@ export function bindEntries<M extends MatchInputs, A extends ActionInput, Kind e
     ...bindReadableEntries<M, A>(client, table),
     entry,
     key,
-    insert: async (match: M, action: A, options: Attached & Partial<Priority> = {}): Promise<void> =>
+    insert: async (match: M, action: A, options: AttachedData & Partial<Priority> = {}): Promise<void> =>
       client.write([insert(entry(match, action, options))], options),
-    modify: async (match: M, action: A, options: Attached & Partial<Priority> = {}): Promise<void> =>
+    modify: async (match: M, action: A, options: AttachedData & Partial<Priority> = {}): Promise<void> =>
       client.write([modify(entry(match, action, options))], options),
     delete: async (match: M, options: CallOptions & Partial<Priority> = {}): Promise<void> =>
       client.write([remove(key(match, options))], options),

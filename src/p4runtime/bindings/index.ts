@@ -9,12 +9,15 @@ export { bindCounter, bindDirectCounter, type Count, type CounterUnit } from "./
 export { bindDigest, type Digest, type DigestMessage } from "./digests.ts";
 export type { DirectCell, DirectCells } from "./direct-cells.ts";
 export {
+  type AttachedData,
   bindDefaultEntry,
   bindEntries,
   bindReadableEntries,
   type DefaultEntry,
   type Entries,
   type EntryKind,
+  type EntryOptions,
+  type KeyOptions,
   type Priority,
   type ReadableEntries,
   type ReadEntry,
@@ -22,5 +25,12 @@ export {
 export type { LpmInput, NoParams, RangeInput, ReadField, ReadFields, TernaryInput } from "./fields.ts";
 export { bindDirectMeter, bindMeter, type Rates } from "./meters.ts";
 export { type BoundPacket, bindPacketIn, bindPacketOut } from "./packets.ts";
-export { bindProfile, bindSelector, type Profile, type Selector, type Weights } from "./profiles.ts";
+export {
+  bindProfile,
+  bindSelector,
+  type GroupOptions,
+  type Profile,
+  type Selector,
+  type Weights,
+} from "./profiles.ts";
 export { bindRegister } from "./registers.ts";

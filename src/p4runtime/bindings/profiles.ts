@@ -13,7 +13,7 @@ export interface Profile<A extends ActionCall> {
 /** Weights by member number: `{ 1: 1, 2: 3 }` takes member 2 three times as often. */
 export type Weights = Readonly<Record<number, number>>;
 
-interface GroupOptions extends CallOptions {
+export interface GroupOptions extends CallOptions {
   readonly maxSize?: number;
 }
 
