@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { Client, credentials } from "@grpc/grpc-js";
+import { decode, encode, MessageType, p4infoFromText } from "../../src/p4info/index.ts";
+import { insert, type MatchInput, P4RuntimeClient } from "../../src/p4runtime/index.ts";
+import type { Switch } from "../../src/switch/switch.ts";
+import type { MatchField } from "../../src/switch/tables/table-key.ts";
+
+interface DataplanePacket {
+  readonly id: bigint;
+  readonly deviceId: bigint;
+  readonly port: number;
+  readonly packet: Uint8Array;
+}
+
+/** Request and response of p4.bm.DataplaneInterface.PacketStream (behavioral-model, services/p4/bm). */
+const DataplanePacket: MessageType<DataplanePacket> = new MessageType("p4.bm.PacketStreamRequest", () => [
+  [1, "id", "uint64"],
+  [2, "device_id", "uint64"],
+  [3, "port", "uint32"],
+  [4, "packet", "bytes"],
+]);
+
+const serialize = (p: DataplanePacket): Buffer => Buffer.from(encode(DataplanePacket, p));
+const deserialize = (b: Buffer): DataplanePacket => decode(DataplanePacket, b);
+
+const DEVICE = 1n;
+/** Fewer than a queue of simple_switch holds, so that a burst loses nothing. */
+const BURST = 40;
+
+/** simple_switch_grpc with its ports on gRPC: no interfaces, no privileges. */
+export class SimpleSwitch {
+  readonly #process: ChildProcess;
+  readonly #client: P4RuntimeClient;
+  readonly #dataplane: Client;
+
+  private constructor(process: ChildProcess, client: P4RuntimeClient, dataplane: Client) {
+    this.#process = process;
+    this.#client = client;
+    this.#dataplane = dataplane;
+  }
+
+  static async start(binary: string): Promise<SimpleSwitch> {
+    const [control, data, thrift] = [await freePort(), await freePort(), await freePort()];
+    const child = spawn(
+      binary,
+      [
+        ...["--no-p4", "--device-id", String(DEVICE), "--thrift-port", String(thrift)],
+        "--",
+        ...["--grpc-server-addr", `127.0.0.1:${control}`, "--dp-grpc-server-addr", `127.0.0.1:${data}`],
+        ...["--priority-queues", "8"],
+      ],
+      { cwd: tmpdir(), stdio: ["ignore", "pipe", "pipe"] },
+    );
+    let output = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => {
+        output = (output + chunk.toString()).slice(-4000);
+      });
+    for (;;) {
+      if (child.exitCode !== null)
+        throw new Error(`simple_switch_grpc ended with ${child.exitCode}: ${output}`);
+      try {
+        const client = await P4RuntimeClient.connect({
+          address: `127.0.0.1:${control}`,
+          deviceId: DEVICE,
+          timeout: 5000,
+        });
+        await client.arbitrate(1n);
+        return new SimpleSwitch(child, client, new Client(`127.0.0.1:${data}`, credentials.createInsecure()));
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+    }
+  }
+
+  /** Loads a program, and gives it the entries, groups and clone sessions that another switch has. */
+  async load(p4info: string, json: string, like: Switch): Promise<void> {
+    await this.#client.pushPipeline(p4infoFromText(p4info), Buffer.from(json));
+    const { entities } = this.#client;
+    const updates = [...like.tables.values()].flatMap((t) => {
+      const schema = entities.schema.tables.find(t.name);
+      if (schema === undefined || t.description.isConst) return [];
+      return [...t.entries()].flatMap((e) => {
+        if (e.isConst || e.action.kind !== "action") return [];
+        const action = entities.schema.actions.get(e.action.action);
+        const values = e.action.parameters;
+        return [
+          insert(
+            entities.tableEntry(
+              t.name,
+              Object.fromEntries(t.description.key.map((k, i) => [k.name, matchInput(e.match[i])])),
+              e.action.action,
+              Object.fromEntries(action.params.all.map((p, i) => [p.name, values[i] ?? 0n])),
+              { priority: e.priority },
+            ),
+          ),
+        ];
+      });
+    });
+    const groups = like.replication.allGroups().map((g) => insert(entities.multicastGroup(g.id, g.replicas)));
+    const sessions = like.replication
+      .allSessions()
+      .map((s) => insert(entities.cloneSession(s.id, s.replicas)));
+    await this.#client.write([...updates, ...groups, ...sessions]);
+  }
+
+  /** Sends packets; answers for each what came out because of it, `port:bytes`, sorted. */
+  async send(
+    packets: readonly { readonly port: number; readonly data: Uint8Array }[],
+  ): Promise<readonly (readonly string[])[]> {
+    const out: string[][] = packets.map(() => []);
+    for (let at = 0; at < packets.length; at += BURST) {
+      await new Promise<void>((resolve, reject) => {
+        const stream = this.#dataplane.makeBidiStreamRequest(
+          "/p4.bm.DataplaneInterface/PacketStream",
+          serialize,
+          deserialize,
+        );
+        stream.on("data", (p: DataplanePacket) =>
+          out[Number(p.id) - 1]?.push(`${p.port}:${Buffer.from(p.packet).toString("hex")}`),
+        );
+        stream.on("error", reject);
+        stream.on("end", resolve);
+        packets.slice(at, at + BURST).forEach((p, i) => {
+          stream.write({ id: BigInt(at + i + 1), deviceId: DEVICE, port: p.port, packet: p.data });
+        });
+        // The server ends its side when all packets have gone through.
+        stream.end();
+      });
+    }
+    return out.map((list) => list.sort());
+  }
+
+  async stop(): Promise<void> {
+    this.#dataplane.close();
+    await this.#client.close();
+    this.#process.kill();
+    if (this.#process.exitCode === null) await new Promise((resolve) => this.#process.once("exit", resolve));
+  }
+}
+
+function matchInput(field: MatchField | undefined): MatchInput {
+  if (field === undefined) return undefined;
+  switch (field.kind) {
+    case "exact":
+    case "optional":
+      return field.value;
+    case "lpm":
+      return { value: field.value, prefixLength: field.prefixLength };
+    case "ternary":
+      return { value: field.value, mask: field.mask };
+    case "range":
+      return { low: field.low, high: field.high };
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
