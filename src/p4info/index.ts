@@ -31,6 +31,7 @@ export { decode, encode } from "./message/binary.ts";
 export { create } from "./message/create.ts";
 export { EnumType, type Init, MessageType, type UnknownEnumValue } from "./message/descriptor.ts";
 export { MessageError, type MessageErrorCode } from "./message/error.ts";
+export { type Json, toJson } from "./message/json.ts";
 export { parseText } from "./message/text-parse.ts";
 export { printText } from "./message/text-print.ts";
 export { p4infoFromBinary, p4infoFromFile, p4infoFromText, p4infoToBinary, p4infoToText } from "./p4info.ts";

@@ -8,6 +8,7 @@ import { cookieOf } from "./cookie.ts";
 import { describeUpdate } from "./describe.ts";
 import { electionIdMessage } from "./election-id.ts";
 import { EntityBuilder, type Params } from "./entities.ts";
+import { EntityError } from "./entity-error.ts";
 import type {
   Entity,
   ForwardingPipelineConfig,
@@ -57,7 +58,7 @@ export interface PushOptions extends CallOptions {
 
 export interface ReceivedPacket {
   readonly payload: Uint8Array;
-  /** By name in the packet_in header; empty without a schema. */
+  /** By name in the packet_in header; empty when the program is not known or has no such header. */
   readonly metadata: Readonly<Record<string, bigint>>;
   readonly message: PacketIn;
 }
@@ -257,7 +258,7 @@ export class P4RuntimeClient {
         if (done.length === batch.length) throw outcome.failure;
         const rest = updates.slice(done.length);
         done.push(...rest.map((update) => statusOf(update, outcome.failure.code, "not attempted", "")));
-        throw this.#writeError(done, outcome.failure, true);
+        throw this.#writeError(done, outcome.failure, true, outcome.failure.code);
       }
     }
     if (failure !== undefined) throw this.#writeError(done, failure, hasDetails);
@@ -298,12 +299,7 @@ export class P4RuntimeClient {
     for (;;) {
       const next = await queue.next(options.signal);
       if (next.done === true) return;
-      const message = next.value;
-      const metadata =
-        this.#entities === undefined || message.metadata.length === 0
-          ? {}
-          : this.#entities.packetIn(message.metadata);
-      yield { payload: message.payload, metadata, message };
+      yield { payload: next.value.payload, metadata: this.#metadataOf(next.value), message: next.value };
     }
   }
 
@@ -334,6 +330,17 @@ export class P4RuntimeClient {
   close(): Promise<void> {
     this.#closing ??= this.#session.close().then(() => this.#connection.close());
     return this.#closing;
+  }
+
+  /** A packet whose metadata does not fit the program that we know is still a packet. */
+  #metadataOf(packet: PacketIn): Readonly<Record<string, bigint>> {
+    if (this.#entities === undefined || packet.metadata.length === 0) return {};
+    try {
+      return this.#entities.packetIn(packet.metadata);
+    } catch (error) {
+      if (error instanceof EntityError) return {};
+      throw error;
+    }
   }
 
   #limit(options: CallOptions, otherwise: number): number {
@@ -392,6 +399,7 @@ export class P4RuntimeClient {
     updates: readonly UpdateStatus[],
     failure: P4RuntimeError,
     hasDetails: boolean,
+    code: number = Code.UNKNOWN,
   ): P4RuntimeError {
     if (!hasDetails) return new P4RuntimeWriteError(this.address, reasonOf(failure), undefined, failure);
     const failed = updates.filter((update) => update.code !== Code.OK);
@@ -403,7 +411,7 @@ export class P4RuntimeClient {
       );
     const more = failed.length > shown.length ? `\n  and ${failed.length - shown.length} more` : "";
     const text = `${failed.length} of ${updates.length} updates failed${shown.join("")}${more}`;
-    return new P4RuntimeWriteError(this.address, text, updates, failure);
+    return new P4RuntimeWriteError(this.address, text, updates, failure, code);
   }
 }
 

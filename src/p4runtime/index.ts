@@ -4,6 +4,7 @@ export {
   decode,
   encode,
   type Init,
+  type Json,
   MessageError,
   P4Info,
   p4infoFromBinary,
@@ -11,6 +12,9 @@ export {
   p4infoFromText,
   p4infoToBinary,
   p4infoToText,
+  parseText,
+  printText,
+  toJson,
 } from "../p4info/index.ts";
 export * from "./bindings/index.ts";
 export { P4RuntimeError, P4RuntimeWriteError, type UpdateStatus } from "./call-error.ts";

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer as createHttp2Server } from "node:http2";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -237,6 +238,55 @@ describe("calls", () => {
     for await (const _ of client.read([entities.allEntries("ipv4_lpm")], { timeout: 60_000 })) count++;
     expect(count).toBe(100_000);
   }, 120_000);
+});
+
+describe("keepalive", () => {
+  it("that is frequent does not end the connection to the embedded switch (pitfall 91)", async () => {
+    const { server } = await startServer();
+    const lost: P4RuntimeError[] = [];
+    const client = await connect(server.address, {
+      keepalive: 1000,
+      onDisconnect: (error) => lost.push(error),
+    });
+    await client.arbitrate(1n);
+    await new Promise((resolve) => setTimeout(resolve, 4000));
+    expect(lost).toEqual([]);
+    expect(await client.arbitrate(2n)).toMatchObject({ isPrimary: true });
+  });
+
+  it("that a server calls too much ends the stream once, without a storm of connections (pitfall 91)", async () => {
+    let connections = 0;
+    const server = createHttp2Server();
+    server.on("session", (session) => {
+      connections++;
+      session.on("error", () => {});
+    });
+    server.on("stream", (stream, headers) => {
+      stream.on("error", () => {});
+      stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+      if (headers[":path"] === "/p4.v1.P4Runtime/Capabilities") stream.end(Buffer.from([0, 0, 0, 0, 0]));
+      else stream.once("data", () => stream.session?.goaway(11, 0, Buffer.from("too_many_pings")));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    stopAfterTest(() => {
+      server.close();
+    });
+    const bound = server.address();
+    const lost: P4RuntimeError[] = [];
+    const client = await connect(
+      `127.0.0.1:${typeof bound === "object" && bound !== null ? bound.port : 0}`,
+      {
+        onDisconnect: (error) => lost.push(error),
+      },
+    );
+    await expect(client.arbitrate(1n)).rejects.toBeInstanceOf(P4RuntimeError);
+    expect(lost).toHaveLength(1);
+    expect(await client.getCookie({ timeout: 300 }).catch(() => undefined)).toBeUndefined();
+    expect(connections).toBeLessThanOrEqual(3);
+    await client.close();
+  });
 });
 
 describe("errors of a write", () => {

@@ -2,6 +2,7 @@ import type { Schema, TableSchema } from "../../src/p4runtime/schema.ts";
 import {
   type CloneSession,
   type CounterValue,
+  type DigestSample,
   type GroupMember,
   type InitialEntry,
   type InstalledEntry,
@@ -137,6 +138,7 @@ export class MemoryProgram implements TargetProgram {
 export class MemoryTarget implements SwitchTarget {
   running: MemoryProgram | undefined;
   readonly packetOuts: Uint8Array[] = [];
+  #digestListener: (sample: DigestSample) => void = () => {};
   #listener: (packet: Uint8Array) => void = () => {};
 
   prepare(_schema: Schema, deviceConfig: Uint8Array): MemoryProgram {
@@ -153,8 +155,16 @@ export class MemoryTarget implements SwitchTarget {
   onPacketIn(listener: (packet: Uint8Array) => void): void {
     this.#listener = listener;
   }
+  onDigest(listener: (sample: DigestSample) => void): void {
+    this.#digestListener = listener;
+  }
   hasPort(port: number): boolean {
     return port < 16;
+  }
+
+  /** Let a packet put something into a digest. */
+  digest(sample: DigestSample): void {
+    this.#digestListener(sample);
   }
 
   /** Let a packet leave by the CPU port. */

@@ -1,4 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -16,6 +18,7 @@ import {
   p4infoToText,
   parseText,
   printText,
+  toJson,
 } from "../../src/p4info/index.ts";
 import {
   ForwardingPipelineConfig_Cookie,
@@ -197,6 +200,54 @@ describe("messages", () => {
         { numRuns: 60 },
       );
     }
+  });
+
+  it("have a JSON form, in spite of bigints (pitfall 101)", () => {
+    const write = create(WriteRequest, {
+      deviceId: 2n ** 64n - 1n,
+      electionId: {},
+      updates: [
+        {
+          type: "INSERT",
+          entity: {
+            entity: { case: "actionProfileGroup", value: { groupId: 1, members: [{ memberId: 0 }] } },
+          },
+        },
+        {
+          type: 42,
+          entity: { entity: { case: "tableEntry", value: { metadata: Uint8Array.of(255), isConst: true } } },
+        },
+      ],
+    });
+    expect(JSON.parse(JSON.stringify(toJson(WriteRequest, write)))).toEqual({
+      deviceId: "18446744073709551615",
+      electionId: {},
+      updates: [
+        { type: "INSERT", entity: { actionProfileGroup: { groupId: 1, members: [{}] } } },
+        { type: 42, entity: { tableEntry: { metadata: "/w==", isConst: true } } },
+      ],
+    });
+    for (const type of [WriteRequest, P4Info])
+      fc.assert(
+        fc.property(anyMessage(type, 3), (message) =>
+          JSON.stringify(toJson<object>(type, message)).startsWith("{"),
+        ),
+        { numRuns: 30 },
+      );
+  });
+
+  it.skipIf(!hasProtoc)("are described as the .proto files say", () => {
+    const root = mkdtempSync(join(tmpdir(), "p4runtime-proto-"));
+    execFileSync("sh", [join(PROTO_DIR, "generate.sh"), root]);
+    const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".ts"),
+    );
+    expect(files).toHaveLength(6);
+    for (const file of files)
+      expect(readFileSync(join(root, file), "utf8")).toBe(
+        readFileSync(join(import.meta.dirname, "../../src", file), "utf8"),
+      );
+    rmSync(root, { recursive: true });
   });
 
   it.skipIf(!hasProtoc)("have the text form that protoc prints, and are read by it", () => {

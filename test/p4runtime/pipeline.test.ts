@@ -124,6 +124,21 @@ describe("the pipeline", () => {
     });
   });
 
+  it("may be there from the start, without a cookie", async () => {
+    const { server, target } = await startServer({
+      program: { p4info: PROGRAM, deviceConfig: PROGRAM_JSON },
+    });
+    expect(target.running?.name).toBe("program");
+    const client = await connect(server.address);
+    expect(await client.getPipeline()).toEqual({ p4info: PROGRAM, p4DeviceConfig: PROGRAM_JSON });
+    expect(await client.getCookie()).toBeUndefined();
+    await client.useProgram();
+    expect(await client.readAll([client.entities.allEntries("fixed")])).toHaveLength(2);
+    await expect(startServer({ program: { p4info: PROGRAM, deviceConfig: text("bad") } })).rejects.toThrow(
+      /is bad/,
+    );
+  });
+
   it("is refused without a device config before anything is sent", async () => {
     const { client } = await startPrimary();
     await expect(client.pushPipeline(PROGRAM, bytes(""))).rejects.toThrow(/device config is empty/);

@@ -1,12 +1,17 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { P4RuntimeWriteError } from "../../src/p4runtime/call-error.ts";
 import type { P4RuntimeClient } from "../../src/p4runtime/client.ts";
 import { Code, codeName } from "../../src/p4runtime/code.ts";
 import { nameTableEntry } from "../../src/p4runtime/describe.ts";
-import { insert, modify, remove } from "../../src/p4runtime/entities.ts";
+import { EntityBuilder, insert, modify, remove } from "../../src/p4runtime/entities.ts";
 import type { Entity, TableEntry, Update } from "../../src/p4runtime/proto/generated/p4runtime.ts";
+import { Schema } from "../../src/p4runtime/schema.ts";
+import { ProgramState } from "../../src/switch/p4runtime/program-state.ts";
+import { statusOf } from "../../src/switch/p4runtime/status.ts";
 import { bytes, rawEntity, rawEntry, startPrimary } from "./bench.ts";
-import { ID } from "./program.ts";
+import { MemoryProgram } from "./memory-target.ts";
+import { ID, PROGRAM } from "./program.ts";
 
 /** The codes of a write's updates, OK for all when it went well. */
 async function codes(client: P4RuntimeClient, updates: readonly Update[]): Promise<string[]> {
@@ -327,6 +332,58 @@ describe("constant tables", () => {
       "PERMISSION_DENIED",
       "PERMISSION_DENIED",
     ]);
+  });
+});
+
+describe("any sequence of writes", () => {
+  it("leaves what a plain map of matches would have, or an error that says why", () => {
+    const schema = new Schema(PROGRAM);
+    const builder = new EntityBuilder(schema);
+    const step = fc.record({
+      type: fc.constantFrom("INSERT" as const, "MODIFY" as const, "DELETE" as const),
+      etherType: fc.constantFrom("*", "0x800", "0x800 &&& 0xff00"),
+      port: fc.constantFrom("*", "1..5", "1..6", 3),
+      protocol: fc.constantFrom(undefined, 6),
+      priority: fc.integer({ min: 1, max: 2 }),
+      action: fc.constantFrom("drop", "forward"),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const program = new MemoryProgram("model");
+        const state = new ProgramState(schema, program, () => true);
+        const model = new Map<string, string>();
+        for (const { type, etherType, port, protocol, priority, action } of steps) {
+          const params = action === "forward" ? { port: 1, dst: 2 } : {};
+          const match = { ether_type: etherType, ingress_port: port, protocol };
+          const entity = builder.tableEntry("acl", match, action, params, { priority });
+          const key = JSON.stringify([etherType, port, protocol, priority]);
+          const wanted =
+            type === "INSERT"
+              ? model.has(key)
+                ? Code.ALREADY_EXISTS
+                : model.size >= 4
+                  ? Code.RESOURCE_EXHAUSTED
+                  : Code.OK
+              : model.has(key)
+                ? Code.OK
+                : Code.NOT_FOUND;
+          if (wanted === Code.OK && type === "DELETE") model.delete(key);
+          else if (wanted === Code.OK) model.set(key, `ingress.${action}`);
+          let code: number = Code.OK;
+          try {
+            state.write({ type, entity });
+          } catch (error) {
+            code = statusOf(error).code;
+          }
+          expect(code).toBe(wanted);
+          const installed = [...program.table("ingress.acl")].map((entry) =>
+            entry.action.kind === "action" ? entry.action.action.name : "",
+          );
+          expect(installed.sort()).toEqual([...model.values()].sort());
+          expect(state.read(builder.allEntries("acl"))).toHaveLength(model.size);
+        }
+      }),
+    );
   });
 });
 

@@ -4,8 +4,8 @@
  * protoc has no generator for TypeScript of its own, and those on npm give 64-bit integers as text and no descriptions to work over; so
  * this one writes plain interfaces (`bigint`, oneofs as unions) together with a table that the codecs of `src/p4info/message` read.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import descriptor from "google-protobuf/google/protobuf/descriptor_pb.js";
 import { propertyName } from "../../p4info/message/descriptor.ts";
 
@@ -39,9 +39,8 @@ const SCALARS: Readonly<Record<number, readonly [kind: string, type: string]>> =
   13: ["uint32", "number"],
 };
 
-const src = join(import.meta.dirname, "..", "..");
-const [descriptorFile] = process.argv.slice(2);
-if (descriptorFile === undefined) throw new Error("usage: generate.ts DESCRIPTOR_SET");
+const [descriptorFile, root = join(import.meta.dirname, "..", "..")] = process.argv.slice(2);
+if (descriptorFile === undefined) throw new Error("usage: generate.ts DESCRIPTOR_SET [ROOT]");
 const files = descriptor.FileDescriptorSet.deserializeBinary(readFileSync(descriptorFile)).getFileList();
 
 /** Full name with a leading dot -> file and TypeScript name. Nested names are joined with "_". */
@@ -51,7 +50,9 @@ for (const file of files) declareAll(file);
 for (const file of files) {
   const module = MODULES[file.getName() ?? ""];
   if (module === undefined) throw new Error(`no module for ${file.getName()}`);
-  writeFileSync(join(src, module), moduleOf(file, module));
+  const path = join(root, module);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, moduleOf(file, module));
 }
 
 function declareAll(file: FileProto): void {

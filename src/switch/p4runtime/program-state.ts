@@ -3,6 +3,7 @@ import type { Init } from "../../p4info/message/descriptor.ts";
 import {
   ActionProfileMember,
   CounterEntry,
+  DigestEntry,
   type DirectCounterEntry,
   type DirectMeterEntry,
   type Entity,
@@ -15,6 +16,7 @@ import {
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import type { Schema, TableSchema } from "../../p4runtime/schema.ts";
 import { CellStore, counterData, counterValue, meterRates } from "./cells.ts";
+import { DigestStore } from "./digest-store.ts";
 import { ProfileStore } from "./profile-store.ts";
 import { ReplicationStore } from "./replication-store.ts";
 import { invalidArgument, statusOf, unimplemented } from "./status.ts";
@@ -25,6 +27,7 @@ import type { TargetProgram } from "./target.ts";
 export class ProgramState {
   readonly schema: Schema;
   readonly program: TargetProgram;
+  readonly digests: DigestStore;
   readonly #tables: TableStore;
   readonly #profiles: ProfileStore;
   readonly #cells: CellStore;
@@ -33,6 +36,7 @@ export class ProgramState {
   constructor(schema: Schema, program: TargetProgram, hasPort: (port: number) => boolean) {
     this.schema = schema;
     this.program = program;
+    this.digests = new DigestStore(schema);
     this.#profiles = new ProfileStore(schema, program, hasPort);
     this.#tables = new TableStore(schema, program, this.#profiles);
     this.#cells = new CellStore(schema, program);
@@ -78,6 +82,9 @@ export class ProgramState {
       case "packetReplicationEngineEntry":
         this.#replication.write(type, entity.value);
         return;
+      case "digestEntry":
+        this.digests.write(type, entity.value);
+        return;
       default:
         throw unimplemented(`${entity.case} is not supported`);
     }
@@ -118,6 +125,8 @@ export class ProgramState {
         return this.#replication
           .read(entity.value)
           .map((value) => wrap({ case: "packetReplicationEngineEntry", value }));
+      case "digestEntry":
+        return this.digests.read(entity.value).map((value) => wrap({ case: "digestEntry", value }));
       default:
         throw unimplemented(`${entity.case} is not supported`);
     }
@@ -169,6 +178,8 @@ export class ProgramState {
         case: "packetReplicationEngineEntry",
         value: create(PacketReplicationEngineEntry, entry),
       });
+    for (const digest of old.digests.read(create(DigestEntry)))
+      replay("a digest", { case: "digestEntry", value: create(DigestEntry, digest) });
     for (const meter of old.#cells.meterChanges())
       replay("a meter", { case: "meterEntry", value: create(MeterEntry, meter) }, "MODIFY");
     this.#copyCells(old);

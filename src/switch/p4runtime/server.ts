@@ -1,3 +1,4 @@
+import { createServer, type Server as NetServer } from "node:net";
 import {
   Metadata,
   Server,
@@ -6,11 +7,13 @@ import {
   type ServerWritableStream,
   type sendUnaryData,
 } from "@grpc/grpc-js";
+import type { P4Info } from "../../p4info/generated/p4info.ts";
 import type { Init } from "../../p4info/message/descriptor.ts";
 import { Code } from "../../p4runtime/code.ts";
 import type {
   CapabilitiesRequest,
   CapabilitiesResponse,
+  DigestList,
   DigestListAck,
   Entity,
   GetForwardingPipelineConfigRequest,
@@ -32,6 +35,7 @@ import { Arbitration, type ArbitrationAction, type StreamId } from "./arbitratio
 import { batchStatus, MAX_BATCH } from "./error-details.ts";
 import { decodePacketIn, encodePacketOut } from "./packet-header.ts";
 import { Pipeline } from "./pipeline.ts";
+import type { ProgramState } from "./program-state.ts";
 import { P4RuntimeServerError } from "./server-error.ts";
 import { notFound, StatusError, statusOf, unimplemented } from "./status.ts";
 import type { SwitchTarget } from "./target.ts";
@@ -45,6 +49,8 @@ export interface P4RuntimeServerOptions {
   readonly address: string;
   /** Above 0, as P4Runtime asks; 1 unless given. */
   readonly deviceId?: bigint;
+  /** A program that runs from the start, without a cookie; otherwise the first controller brings one. */
+  readonly program?: { readonly p4info: P4Info; readonly deviceConfig: Uint8Array };
   /** TLS; plain text unless given. */
   readonly credentials?: ServerCredentials;
   /** Packets for the controller that may wait on one stream; further ones are dropped and counted. 1024 unless given. */
@@ -103,7 +109,9 @@ export class P4RuntimeServer {
   readonly #packetInQueue: number;
   #nextStream: StreamId = 1;
   #address = "";
+  #listener: NetServer | undefined;
   #closing: Promise<void> | undefined;
+  #digestTimer: NodeJS.Timeout | undefined;
 
   private constructor(options: P4RuntimeServerOptions) {
     this.deviceId = options.deviceId ?? 1n;
@@ -124,12 +132,15 @@ export class P4RuntimeServer {
     };
     this.#server.addService(P4RuntimeService, { ...handlers });
     options.target.onPacketIn((packet) => this.#packetIn(packet));
+    options.target.onDigest?.((sample) =>
+      this.#sendDigests(this.#pipeline.running?.digests.sample(sample, nanoseconds()) ?? []),
+    );
   }
 
   /**
    * Start to serve.
    *
-   * @throws P4RuntimeServerError `address-in-use` or `cannot-listen`, with the address.
+   * @throws P4RuntimeServerError `address-in-use` or `cannot-listen`, with the address; StatusError when `program` cannot be run.
    */
   static async start(options: P4RuntimeServerOptions): Promise<P4RuntimeServer> {
     if (
@@ -142,6 +153,10 @@ export class P4RuntimeServer {
         `device id ${options.deviceId} is not from 1 to 2^64 - 1`,
       );
     const server = new P4RuntimeServer(options);
+    if (options.program !== undefined) {
+      const { p4info, deviceConfig: p4DeviceConfig } = options.program;
+      server.#pipeline.set("VERIFY_AND_COMMIT", { p4info, p4DeviceConfig });
+    }
     await server.#bind(options.address, options.credentials ?? ServerCredentials.createInsecure());
     return server;
   }
@@ -164,28 +179,41 @@ export class P4RuntimeServer {
 
   /** Drop all connections at once, as a switch that loses its power. */
   abort(): void {
+    clearTimeout(this.#digestTimer);
+    this.#listener?.close();
     this.#server.forceShutdown();
     for (const id of [...this.#streams.keys()]) this.#closed(id);
   }
 
+  /**
+   * Listen with sockets of our own: gRPC's would wait for an acknowledgement before each small message (Nagle), 40 ms for every
+   * packet-in.
+   */
   #bind(address: string, credentials: ServerCredentials): Promise<void> {
+    const injector = this.#server.createConnectionInjector(credentials);
+    const listener = createServer({ noDelay: true }, (socket) => injector.injectConnection(socket));
+    this.#listener = listener;
+    const [host, port] = hostAndPort(address);
     return new Promise((resolve, reject) => {
-      this.#server.bindAsync(address, credentials, (error, port) => {
-        if (error === null) {
-          this.#address = address.replace(/:\d+$/, `:${port}`);
-          resolve();
-          return;
-        }
+      listener.once("error", (error: NodeJS.ErrnoException) => {
         this.#server.forceShutdown();
-        const isInUse = error.message.includes("EADDRINUSE");
+        const isInUse = error.code === "EADDRINUSE";
         reject(
           new P4RuntimeServerError(isInUse ? "address-in-use" : "cannot-listen", address, error.message),
         );
+      });
+      listener.listen({ host, port }, () => {
+        const bound = listener.address();
+        this.#address =
+          bound === null || typeof bound === "string" ? address : address.replace(/:\d+$/, `:${bound.port}`);
+        resolve();
       });
     });
   }
 
   async #shutDown(): Promise<void> {
+    clearTimeout(this.#digestTimer);
+    this.#listener?.close();
     const done = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
     for (const [id, stream] of [...this.#streams]) {
       this.#terminate(stream, Code.UNAVAILABLE, "the switch is shutting down");
@@ -313,7 +341,7 @@ export class P4RuntimeServer {
         this.#packetOut(id, stream, update.value);
         return;
       case "digestAck":
-        this.#refuse(stream, unimplemented("digests are not supported"), digestError(update.value));
+        this.#digestAck(id, stream, update.value);
         return;
       default: {
         const status =
@@ -357,6 +385,44 @@ export class P4RuntimeServer {
     }
   }
 
+  #digestAck(id: StreamId, stream: Stream, ack: DigestListAck): void {
+    try {
+      if (!this.#arbitration.isPrimaryStream(id))
+        throw new StatusError(Code.PERMISSION_DENIED, "only the primary may acknowledge digests");
+      this.#running().digests.acknowledge(ack.digestId, ack.listId);
+    } catch (error) {
+      this.#refuse(stream, statusOf(error), { case: "digestListAck", value: { digestListAck: ack } });
+    }
+  }
+
+  #running(): ProgramState {
+    const { running } = this.#pipeline;
+    if (running === undefined)
+      throw new StatusError(Code.FAILED_PRECONDITION, "no forwarding pipeline is set");
+    return running;
+  }
+
+  /** Send digest lists to the primaries, and see to those that are to go later. */
+  #sendDigests(lists: readonly Init<DigestList>[]): void {
+    for (const value of lists)
+      for (const id of this.#arbitration.primaries()) this.#notify(id, { update: { case: "digest", value } });
+    const next = this.#pipeline.running?.digests.nextWakeup();
+    if (next === undefined || this.#digestTimer !== undefined) return;
+    const delay = Math.max(0, (next - nanoseconds()) / 1e6);
+    this.#digestTimer = setTimeout(() => {
+      this.#digestTimer = undefined;
+      this.#sendDigests(this.#pipeline.running?.digests.tick(nanoseconds()) ?? []);
+    }, delay);
+  }
+
+  /** False when the stream is gone or its reader too slow. */
+  #notify(id: StreamId, message: Init<StreamMessageResponse>): boolean {
+    const stream = this.#streams.get(id);
+    if (stream === undefined || stream.writableLength >= this.#packetInQueue) return false;
+    stream.write(message);
+    return true;
+  }
+
   #refuse(stream: Stream, status: StatusError, details: Init<StreamError>["details"]): void {
     const error: Init<StreamError> = {
       canonicalCode: status.code,
@@ -382,16 +448,21 @@ export class P4RuntimeServer {
     }
     const message: Init<StreamMessageResponse> = { update: { case: "packet", value } };
     for (const id of primaries) {
-      const stream = this.#streams.get(id);
-      if (stream === undefined) continue;
-      if (stream.writableLength >= this.#packetInQueue) {
-        this.counters.packetInsNotRead++;
-        continue;
-      }
-      stream.write(message);
-      this.counters.packetInsSent++;
+      if (this.#notify(id, message)) this.counters.packetInsSent++;
+      else this.counters.packetInsNotRead++;
     }
   }
+}
+
+/** The time of digests, since the epoch. */
+function nanoseconds(): number {
+  return (performance.timeOrigin + performance.now()) * 1e6;
+}
+
+/** `[::1]:9559` and `localhost:9559` alike. */
+function hostAndPort(address: string): readonly [host: string, port: number] {
+  const at = address.lastIndexOf(":");
+  return [address.slice(0, at).replace(/^\[(.*)\]$/, "$1"), Number(address.slice(at + 1))];
 }
 
 /** Members of a batch failed. */
@@ -419,10 +490,6 @@ function checkBatch(count: number, what: string): void {
       Code.RESOURCE_EXHAUSTED,
       `the request has ${count} ${what}, but at most ${MAX_BATCH} are taken at once, so that their errors fit into one answer; split it`,
     );
-}
-
-function digestError(digestListAck: DigestListAck): Init<StreamError>["details"] {
-  return { case: "digestListAck", value: { digestListAck } };
 }
 
 /** Resolves when the stream can take more, or never will. */

@@ -10,7 +10,7 @@ import type {
 import { SwitchConfigError } from "../bmv2json/config-error.ts";
 import type { Engine } from "../engine/compile.ts";
 import type { MeterConfig } from "../state/meter.ts";
-import type { Switch } from "../switch.ts";
+import type { Digest, Switch } from "../switch.ts";
 import type { ActionProfile } from "../tables/action-profile.ts";
 import type { Table } from "../tables/table.ts";
 import type { EntryAction, TableEntry } from "../tables/table-entry.ts";
@@ -42,7 +42,7 @@ export interface SwitchIo {
   /** Call the listener with the data of every `toCpu` action of the switch. */
   onPacketIn(listener: (data: Uint8Array) => void): void;
   /** Call the listener with every `digest` action of the switch. */
-  onDigest?(listener: (sample: DigestSample) => void): void;
+  onDigest?(listener: (digest: Pick<Digest, "list" | "values">) => void): void;
 }
 
 /** The embedded switch as a target of the P4Runtime server. */
@@ -92,7 +92,7 @@ export class EmbeddedSwitchTarget implements SwitchTarget {
   }
 
   onDigest(listener: (sample: DigestSample) => void): void {
-    this.#io.onDigest?.(listener);
+    this.#io.onDigest?.(({ list, values }) => listener({ digest: list, values }));
   }
 
   hasPort(port: number): boolean {
