@@ -2,7 +2,7 @@ export { SwitchConfigError, type SwitchConfigErrorCode } from "./bmv2json/config
 export type { Bmv2JsonSource } from "./bmv2json/document.ts";
 export type { Bmv2Program } from "./bmv2json/program.ts";
 export { readProgram } from "./bmv2json/read-program.ts";
-export type { DigestList, Engine, Faults } from "./engine/compile.ts";
+export type { DigestList, Engine, Faults } from "./engine/engine.ts";
 export { type RandomSource, seededRandom } from "./engine/random.ts";
 export type { TraceEvent, Tracer } from "./engine/trace.ts";
 export { InProcessPort } from "./ports/in-process-port.ts";
@@ -17,18 +17,18 @@ export {
 } from "./replication/replication-engine.ts";
 export { CounterArray, MeterArray, ParseValueSet, RegisterArray } from "./state/arrays.ts";
 export { colours, Meter, type MeterConfig, type MeterUnit } from "./state/meter.ts";
+export { Switch } from "./switch.ts";
 export {
   type Digest,
   type DropReason,
   defaultDropPort,
   type PortCounters,
-  Switch,
   type SwitchAction,
   type SwitchEvent,
   type SwitchOptions,
   type SwitchSink,
   type TracedPacket,
-} from "./switch.ts";
+} from "./switch-events.ts";
 export { ActionProfile, type Group, type GroupMember, type Member } from "./tables/action-profile.ts";
 export { SwitchRuntimeError, type SwitchRuntimeErrorCode } from "./tables/runtime-error.ts";
 export { type EntryOptions, Table, type TableDescription } from "./tables/table.ts";

@@ -1,6 +1,7 @@
 import { SwitchConfigError } from "../bmv2json/config-error.ts";
 import type { Action, Expression, Primitive } from "../bmv2json/program.ts";
 import { yieldsBigint } from "./calculation-code.ts";
+import { asBigint } from "./data-code.ts";
 import type { ExpressionCompiler } from "./expression-code.ts";
 import { clearHeader, copyHeader, headerBytes, invalidateSiblings } from "./header-code.ts";
 import { unknownName, widestNumber } from "./layout.ts";
@@ -221,7 +222,7 @@ function hash(context: Context): string {
   const compiler = context.expressions;
   const value = big ? `calc${index}(p)` : `BigInt(calc${index}(p))`;
   const store = compiler.storeLocal(target, "x", true);
-  return `{ const m = ${compiler.asBigint(size)}; const x = ${compiler.asBigint(base)} + (m === 0n ? 0n : ${value} % m); ${store} }`;
+  return `{ const m = ${asBigint(size)}; const x = ${asBigint(base)} + (m === 0n ? 0n : ${value} % m); ${store} }`;
 }
 
 function random(context: Context): string {
@@ -234,7 +235,7 @@ function random(context: Context): string {
     return `{ const lo = ${low.code}, hi = ${high.code}; if (lo <= hi) { const x = randomBetween(lo, hi); ${store} } }`;
   }
   const store = expressions.storeLocal(target, "x", true);
-  return `{ const lo = ${expressions.asBigint(low)}, hi = ${expressions.asBigint(high)}; if (lo <= hi) { const x = randomBetweenBig(lo, hi); ${store} } }`;
+  return `{ const lo = ${asBigint(low)}, hi = ${asBigint(high)}; if (lo <= hi) { const x = randomBetweenBig(lo, hi); ${store} } }`;
 }
 
 function clone(context: Context): string {

@@ -1,142 +1,32 @@
-import { SwitchConfigError } from "../bmv2json/config-error.ts";
-import type {
-  ActionEntry,
-  Bmv2Program,
-  EntryKey,
-  Pipeline,
-  Table as TableSource,
-} from "../bmv2json/program.ts";
+import type { Bmv2Program, Pipeline, Table as TableSource } from "../bmv2json/program.ts";
 import { CounterArray, MeterArray, ParseValueSet, RegisterArray } from "../state/arrays.ts";
-import { ActionProfile, type ActionResolver } from "../tables/action-profile.ts";
-import { SwitchRuntimeError } from "../tables/runtime-error.ts";
-import { Table } from "../tables/table.ts";
-import type { ActionCall, ActionData, TableEntry } from "../tables/table-entry.ts";
-import type { KeyField, MatchField } from "../tables/table-key.ts";
+import { ActionProfile } from "../tables/action-profile.ts";
+import type { Table } from "../tables/table.ts";
+import type { ActionData, TableEntry } from "../tables/table-entry.ts";
 import { actionCode } from "./action-code.ts";
 import { BitWriter } from "./bit-writer.ts";
 import { calculationBytes, calculationCode } from "./calculation-code.ts";
 import { deparserCode } from "./deparser-code.ts";
+import type { CompiledFunctions, Engine, EngineOptions, Faults } from "./engine.ts";
+import { copyPayload, FrameMemory } from "./frame-memory.ts";
 import * as hashes from "./hash-algorithms.ts";
 import { type ShiftableStack, shiftableStack, shiftableUnionStack } from "./header-code.ts";
-import { type FieldSlot, layOut, type PhvLayout, unknownName, widestNumber } from "./layout.ts";
+import { type FieldSlot, layOut, type PhvLayout, unknownName } from "./layout.ts";
+import { formatMessage } from "./log-format.ts";
 import type { PacketState } from "./packet-state.ts";
 import { parserCode } from "./parser-code.ts";
-import { keyWords, pipelineCode } from "./pipeline-code.ts";
+import { pipelineCode } from "./pipeline-code.ts";
 import { ProgramScope } from "./program-scope.ts";
-import { type RandomSource, randomBetween, randomBetweenBig } from "./random.ts";
+import { randomBetween, randomBetweenBig } from "./random.ts";
 import * as arithmetic from "./runtime-arithmetic.ts";
 import { popFront, pushFront } from "./stack-shift.ts";
+import { TableBuilder } from "./table-builder.ts";
 import { type TargetFields, targetCode, targetFields } from "./target-fields.ts";
-import type { TraceEvent, Tracer } from "./trace.ts";
-
-/** Things that went wrong in the program, not in the switch; a packet goes on after each. */
-export interface Faults {
-  registerIndex: number;
-  counterIndex: number;
-  meterIndex: number;
-  assertion: number;
-  endlessAction: number;
-}
-
-/** The functions that a program is compiled to. */
-export interface CompiledFunctions {
-  readonly parse: (packet: PacketState) => void;
-  readonly ingress: (packet: PacketState) => void;
-  readonly egress: (packet: PacketState) => void;
-  readonly deparse: (packet: PacketState) => Uint8Array;
-  readonly setIngressPort: (packet: PacketState, port: number) => void;
-  /** Sets the metadata that every pass through ingress starts with; time in whole microseconds. */
-  readonly beginPass: (packet: PacketState, type: number, time: number) => void;
-  readonly beginQueue: (packet: PacketState, depth: number, time: number) => void;
-  readonly beginEgress: (
-    packet: PacketState,
-    port: number,
-    queue: number,
-    depth: number,
-    waited: number,
-    time: number,
-  ) => void;
-}
-
-export interface EngineOptions {
-  readonly dropPort: number;
-  readonly random: RandomSource;
-  readonly log: ((message: string) => void) | undefined;
-}
-
-/** A digest as the program declares it. */
-export interface DigestList {
-  readonly id: number;
-  readonly name: string;
-  readonly fields: readonly FieldSlot[];
-}
-
-/** A compiled program with its run-time state, all of it at initial values. */
-export interface Engine {
-  readonly program: Bmv2Program;
-  readonly layout: PhvLayout;
-  /** Where the metadata lives that the switch itself reads and writes. */
-  readonly target: TargetFields;
-  readonly functions: CompiledFunctions;
-  /** Compiles the traced variant; it shares the run-time state. */
-  traced(tracer: Tracer): CompiledFunctions;
-  readonly tables: ReadonlyMap<string, Table>;
-  readonly profiles: ReadonlyMap<string, ActionProfile>;
-  readonly counters: ReadonlyMap<string, CounterArray>;
-  readonly meters: ReadonlyMap<string, MeterArray>;
-  readonly registers: ReadonlyMap<string, RegisterArray>;
-  readonly valueSets: ReadonlyMap<string, ParseValueSet>;
-  readonly digests: ReadonlyMap<number, DigestList>;
-  /** Fields that clones, resubmitted and recirculated packets keep, by list id. */
-  readonly fieldLists: ReadonlyMap<number, readonly FieldSlot[]>;
-  readonly faults: Faults;
-  /** JavaScript that the program was compiled to; for debugging. */
-  readonly source: string;
-}
+import type { TraceEvent } from "./trace.ts";
 
 const mebibyte = 1 << 20;
 
-/** Frames are cut from slabs of this many bytes: one allocation for many packets. */
-const slabSize = 64 * 1024;
-
-/**
- * Hands out memory for outgoing frames. A frame keeps its slab alive, so slabs are small; frames never overlap.
- */
-class FrameMemory {
-  private slab: ArrayBufferLike = new ArrayBuffer(0);
-  private used = 0;
-
-  allocate(length: number): Uint8Array {
-    // V8 keeps up to 64 bytes on its own heap, which is faster than a view of a slab.
-    if (length <= 64 || length > slabSize / 4) return new Uint8Array(length);
-    if (this.used + length > this.slab.byteLength) {
-      // Every byte of a frame is written, so the memory need not be zero.
-      this.slab = Buffer.allocUnsafeSlow(slabSize).buffer;
-      this.used = 0;
-    }
-    const start = this.used;
-    this.used += length;
-    return new Uint8Array(this.slab, start, length);
-  }
-}
-
-function copyPayload(packet: PacketState, out: Uint8Array, at: number): void {
-  const { bytes, offset, length } = packet;
-  const count = length - offset;
-  if (count > 192) {
-    out.set(bytes.subarray(offset, length), at);
-    return;
-  }
-  for (let i = 0; i < count; i++) out[at + i] = bytes[offset + i] ?? 0;
-}
-
-/** Fills in the `{}` of a log message, in order; `\{` and `\}` stand for braces. */
-function formatMessage(format: string, values: readonly (number | bigint)[]): string {
-  let index = 0;
-  return format
-    .replace(/(?<!\\)\{\}/g, (hole) => (index < values.length ? String(values[index++]) : hole))
-    .replace(/\\([{}])/g, "$1");
-}
+export type { Engine } from "./engine.ts";
 
 class EngineBuilder {
   readonly program: Bmv2Program;
@@ -225,172 +115,13 @@ class EngineBuilder {
     );
   }
 
-  // ---------------------------------------------------------------- run-time objects
-
-  private resolver(object: string, actionIds: readonly number[]): ActionResolver {
-    const byName = new Map<string, number>();
-    for (const id of actionIds) {
-      const index = this.program.actions.findIndex((action) => action.id === id);
-      const action = this.program.actions[index];
-      if (action !== undefined && !byName.has(action.name)) byName.set(action.name, index);
-    }
-    return {
-      resolve: (call: ActionCall) => {
-        const index = byName.get(call.action);
-        const action = index === undefined ? undefined : this.program.actions[index];
-        if (index === undefined || action === undefined) {
-          throw new SwitchRuntimeError("INVALID_ARGUMENT", object, `"${call.action}" is none of its actions`);
-        }
-        if (call.parameters.length !== action.parameters.length) {
-          throw new SwitchRuntimeError(
-            "INVALID_ARGUMENT",
-            object,
-            `"${action.name}" takes ${action.parameters.length} parameters, not ${call.parameters.length}`,
-          );
-        }
-        const data: ActionData = action.parameters.map((parameter, i) => {
-          const value = call.parameters[i] ?? 0n;
-          if (value < 0n || value >= 1n << BigInt(parameter.width)) {
-            throw new SwitchRuntimeError(
-              "INVALID_ARGUMENT",
-              object,
-              `${action.name}.${parameter.name}: ${value} does not fit ${parameter.width} bits`,
-            );
-          }
-          return parameter.width <= widestNumber ? Number(value) : value;
-        });
-        return { actionIndex: index, data };
-      },
-    };
-  }
-
-  private keyOf(table: TableSource): readonly KeyField[] {
-    let word = 0;
-    const expressions = new ProgramScope(this.program, this.layout, false).expressions();
-    return table.key.map((key) => {
-      const { slot } = expressions.assignable(key.target);
-      const words = keyWords(slot.width);
-      const field: KeyField = { name: key.name, kind: key.kind, width: slot.width, word, words };
-      word += words;
-      return field;
-    });
-  }
-
-  private checkMatchType(table: TableSource): void {
-    const kinds = table.key.map((key) => key.kind);
-    const needed = kinds.includes("range")
-      ? "range"
-      : kinds.includes("ternary") || kinds.includes("optional")
-        ? "ternary"
-        : kinds.includes("lpm")
-          ? "lpm"
-          : "exact";
-    const rank = ["exact", "lpm", "ternary", "range"];
-    if (rank.indexOf(table.matchType) < rank.indexOf(needed)) {
-      throw new SwitchConfigError(
-        "BAD_VALUE",
-        `${table.path}.match_type`,
-        `must be "${needed}" for these keys`,
-      );
-    }
-    if (kinds.filter((kind) => kind === "lpm").length > 1) {
-      throw new SwitchConfigError("BAD_VALUE", `${table.path}.key`, "a table can have one lpm field");
-    }
-  }
-
-  private callOf(entry: ActionEntry, path: string): { readonly kind: "action" } & ActionCall {
-    const action = this.program.actions.find((candidate) => candidate.id === entry.actionId);
-    if (action === undefined) return unknownName("action with id", String(entry.actionId), path);
-    const parameters = action.parameters.map((parameter, i) => {
-      const value = entry.data[i];
-      if (value === undefined) {
-        throw new SwitchConfigError(
-          "MISSING",
-          path,
-          `action "${action.name}" lacks parameter ${parameter.name}`,
-        );
-      }
-      return BigInt.asUintN(parameter.width, value);
-    });
-    return { kind: "action", action: action.name, parameters };
-  }
-
-  private initialMatch(key: EntryKey | undefined, field: KeyField, path: string): MatchField | undefined {
-    const full = (1n << BigInt(field.width)) - 1n;
-    const cut = (value: bigint) => BigInt.asUintN(field.width, value);
-    if (key === undefined) throw new SwitchConfigError("MISSING", path, `no match for ${field.name}`);
-    switch (key.kind) {
-      case "exact":
-        if (field.kind === "ternary" || field.kind === "optional") {
-          return { kind: "ternary", value: cut(key.value), mask: full };
-        }
-        return { kind: "exact", value: cut(key.value) };
-      case "lpm": {
-        const mask = full ^ ((1n << BigInt(Math.max(0, field.width - key.prefixLength))) - 1n);
-        return { kind: "lpm", value: cut(key.value) & mask, prefixLength: key.prefixLength };
-      }
-      case "ternary":
-        return { kind: "ternary", value: cut(key.value & key.mask), mask: cut(key.mask) };
-      case "range":
-        return { kind: "range", low: cut(key.low), high: cut(key.high) };
-    }
-  }
-
-  private buildTable(pipeline: Pipeline, source: TableSource): Table {
-    this.checkMatchType(source);
-    const key = this.keyOf(source);
-    const profile = source.actionProfile === undefined ? undefined : this.profiles.get(source.actionProfile);
-    if (source.implementation !== "simple" && profile === undefined) {
-      return unknownName("action profile", source.actionProfile ?? "", source.path);
-    }
-    const meter = this.program.meters.find((candidate) => candidate.name === source.directMeters);
-    const ids = new Set(source.actionIds);
-    if (source.defaultEntry !== undefined) ids.add(source.defaultEntry.actionId);
-    const table = new Table(
-      {
-        name: source.name,
-        id: source.id,
-        pipeline: pipeline.name,
-        key,
-        matchType: source.matchType,
-        capacity: source.maxSize,
-        isConst: source.constEntries !== undefined,
-        hasCounters: source.withCounters,
-        meterUnit: meter?.unit,
-        supportsTimeout: source.supportsTimeout,
-        profile,
-        hasConstDefault: source.defaultEntry?.isConst ?? false,
-        actions: source.actionIds.map(
-          (id) => this.program.actions.find((action) => action.id === id)?.name ?? "",
-        ),
-      },
-      this.resolver(source.name, [...ids]),
-    );
-    try {
-      if (source.defaultEntry !== undefined && source.implementation === "simple") {
-        table.setInitialDefault(this.callOf(source.defaultEntry, `${source.path}.default_entry`));
-      }
-      // In the JSON the smaller number wins, here the greater one.
-      const least = Math.max(0, ...(source.constEntries ?? []).map((entry) => entry.priority)) + 1;
-      for (const entry of source.constEntries ?? []) {
-        table.insertInitial(
-          key.map((field, i) => this.initialMatch(entry.key[i], field, entry.path)),
-          this.callOf(entry.action, entry.path),
-          table.usesPriority ? { priority: least - entry.priority } : {},
-        );
-      }
-    } catch (error) {
-      if (error instanceof SwitchRuntimeError)
-        throw new SwitchConfigError("BAD_VALUE", source.path, error.message);
-      throw error;
-    }
-    return table;
-  }
+  // ---------------------------------------------------------------- run-time state
 
   build(): Engine {
     const { program, layout } = this;
     // Generated first: it checks every reference before anything is allocated.
     const source = this.generate(false);
+    const builder = new TableBuilder(program, layout, this.profiles);
     for (const pipeline of this.pipelines) {
       for (const profile of pipeline.actionProfiles) {
         const users = this.pipelines
@@ -404,13 +135,13 @@ class EngineBuilder {
             profile.id,
             profile.maxSize,
             profile.selector !== undefined,
-            this.resolver(profile.name, ids),
+            builder.resolver(profile.name, ids),
           ),
         );
       }
     }
     for (const pipeline of this.pipelines) {
-      for (const table of pipeline.tables) this.tables.push(this.buildTable(pipeline, table));
+      for (const table of pipeline.tables) this.tables.push(builder.build(pipeline, table));
     }
     const registers = program.registers.map((r) => new RegisterArray(r.name, r.id, r.size, r.width));
     const counters = program.counters.map((c) => new CounterArray(c.name, c.id, c.size));

@@ -1,106 +1,34 @@
 import { SwitchConfigError } from "../bmv2json/config-error.ts";
 import type { Expression } from "../bmv2json/program.ts";
 import {
-  type FieldSlot,
-  type HeaderSlot,
-  type PhvLayout,
-  type SlotRange,
-  type StackSlot,
-  type UnionSlot,
-  unknownName,
-  widestNumber,
-} from "./layout.ts";
-
-/**
- * JavaScript for a data value, with the interval that the value is known to lie in. BMv2 computes with unbounded
- * integers and cuts only on assignment; the intervals tell where plain numbers give the same result.
- */
-export interface DataCode {
-  readonly kind: "data";
-  readonly code: string;
-  /** True if the code yields a bigint. */
-  readonly big: boolean;
-  readonly low: bigint;
-  readonly high: bigint;
-}
-
-export interface BoolCode {
-  readonly kind: "bool";
-  readonly code: string;
-}
-
-/** A header, perhaps one element of a stack chosen at run time: `element` is then the code of its index. */
-export interface HeaderCode {
-  readonly kind: "header";
-  readonly slot: HeaderSlot;
-  readonly element: string | undefined;
-  readonly stride: SlotRange;
-}
-
-export interface UnionCode {
-  readonly kind: "union";
-  readonly slot: UnionSlot;
-  readonly element: string | undefined;
-  readonly stride: SlotRange;
-}
-
-export type ValueCode = DataCode | BoolCode | HeaderCode | UnionCode;
-
-/** A place that can be assigned: slot, and the code of its index within its store. */
-export interface PlaceCode {
-  readonly slot: FieldSlot;
-  readonly index: string;
-}
-
-const safe = 1n << 53n;
-const two32 = 1n << 32n;
-const noStride: SlotRange = { u: 0, d: 0, b: 0, v: 0 };
-
-/** Results of shifts further than this are not computed; no field is that wide. */
-const largestShift = 1n << 20n;
-
-function isNumber(low: bigint, high: bigint): boolean {
-  return low > -safe && high < safe;
-}
-
-function min(values: readonly bigint[]): bigint {
-  let least = values[0] ?? 0n;
-  for (const value of values) if (value < least) least = value;
-  return least;
-}
-
-function max(values: readonly bigint[]): bigint {
-  let most = values[0] ?? 0n;
-  for (const value of values) if (value > most) most = value;
-  return most;
-}
-
-function number(code: string, low: bigint, high: bigint): DataCode {
-  return { kind: "data", code, big: false, low, high };
-}
-
-function bigint(code: string, low: bigint, high: bigint): DataCode {
-  return { kind: "data", code, big: true, low, high };
-}
-
-/** The bits of a non-negative value, for bounds of `|` and `^`. */
-function allOnes(value: bigint): bigint {
-  return (1n << BigInt(value.toString(2).length)) - 1n;
-}
-
-/** k if the value is 2^k - 1, k > 0. */
-function lowMaskWidth(value: bigint): number | undefined {
-  if (value <= 0n || (value & (value + 1n)) !== 0n) return undefined;
-  return value.toString(2).length;
-}
-
-export function bigintLiteral(value: bigint): string {
-  return value < 0n ? `(${value}n)` : `${value}n`;
-}
-
-function numberLiteral(value: bigint): string {
-  return value < 0n ? `(${value})` : `${value}`;
-}
+  allOnes,
+  arithmeticCode,
+  asBigint,
+  type BoolCode,
+  bigint,
+  bigintLiteral,
+  constantCode,
+  type DataCode,
+  divisionCode,
+  fromBig,
+  type HeaderCode,
+  isNumber,
+  largestShift,
+  lowMaskWidth,
+  max,
+  min,
+  narrow,
+  noStride,
+  number,
+  numberLiteral,
+  orCode,
+  type PlaceCode,
+  safe,
+  two32,
+  type UnionCode,
+  type ValueCode,
+} from "./data-code.ts";
+import { type FieldSlot, type PhvLayout, type StackSlot, unknownName, widestNumber } from "./layout.ts";
 
 export interface ExpressionScope {
   readonly layout: PhvLayout;
@@ -160,10 +88,6 @@ export class ExpressionCompiler {
     if (code.kind === "bool") return code.code;
     if (code.kind === "data") return `(${code.code} !== ${code.big ? "0n" : "0"})`;
     return this.mismatch(expression, "a condition");
-  }
-
-  asBigint(code: DataCode): string {
-    return code.big ? code.code : `BigInt(${code.code})`;
   }
 
   /** A number that is congruent modulo 2^32; safe as the operand of a bitwise operator. */
@@ -229,7 +153,7 @@ export class ExpressionCompiler {
     if (slot.store === "b") {
       const exact = this.data(expression);
       const fits = exact.low >= 0n && exact.high < 1n << BigInt(slot.width);
-      const code = this.asBigint(exact);
+      const code = asBigint(exact);
       return `b[${index}] = ${fits ? code : `BigInt.asUintN(${slot.width}, ${code})`};`;
     }
     if (slot.store === "v") return this.storeVarbit(place, expression);
@@ -365,16 +289,10 @@ export class ExpressionCompiler {
 
   // ---------------------------------------------------------------- exact values
 
-  private constant(value: bigint): DataCode {
-    return isNumber(value, value)
-      ? number(numberLiteral(value), value, value)
-      : bigint(bigintLiteral(value), value, value);
-  }
-
   private compile(expression: Expression): ValueCode {
     switch (expression.kind) {
       case "constant":
-        return this.constant(expression.value);
+        return constantCode(expression.value);
       case "boolean":
         return { kind: "bool", code: String(expression.value) };
       case "field":
@@ -459,7 +377,7 @@ export class ExpressionCompiler {
     const low = min([left.low, right.low]);
     const high = max([left.high, right.high]);
     if (!left.big && !right.big) return number(`(${condition} ? ${left.code} : ${right.code})`, low, high);
-    return bigint(`(${condition} ? ${this.asBigint(left)} : ${this.asBigint(right)})`, low, high);
+    return bigint(`(${condition} ? ${asBigint(left)} : ${asBigint(right)})`, low, high);
   }
 
   private compileUnary(op: string, operand: Expression, whole: Expression): ValueCode {
@@ -480,7 +398,7 @@ export class ExpressionCompiler {
         const high = -value.low - 1n;
         return value.big
           ? bigint(`(~${value.code})`, low, high)
-          : this.narrow(`(-1 - ${value.code})`, `(~BigInt(${value.code}))`, low, high);
+          : narrow(`(-1 - ${value.code})`, `(~BigInt(${value.code}))`, low, high);
       }
       case "last_stack_index":
       case "size_stack": {
@@ -494,11 +412,6 @@ export class ExpressionCompiler {
       default:
         throw new SwitchConfigError("UNSUPPORTED", whole.path, `unknown operator "${op}"`);
     }
-  }
-
-  /** Picks the number form if the result is sure to be exact as a number. */
-  private narrow(asNumber: string, asBigint: string, low: bigint, high: bigint): DataCode {
-    return isNumber(low, high) ? number(asNumber, low, high) : bigint(asBigint, low, high);
   }
 
   private compileBinary(expression: Expression & { readonly kind: "binary" }): ValueCode {
@@ -520,10 +433,10 @@ export class ExpressionCompiler {
       case "+":
       case "-":
       case "*":
-        return this.compileArithmetic(op, this.data(left), this.data(right));
+        return arithmeticCode(op, this.data(left), this.data(right));
       case "/":
       case "%":
-        return this.compileDivision(op, this.data(left), this.data(right));
+        return divisionCode(op, this.data(left), this.data(right));
       case "<<":
       case ">>":
         return this.compileShift(op, left, right);
@@ -531,7 +444,7 @@ export class ExpressionCompiler {
         return this.compileAnd(left, right);
       case "|":
       case "^":
-        return this.compileOr(op, this.data(left), this.data(right));
+        return orCode(op, this.data(left), this.data(right));
       case "two_comp_mod":
       case "sat_cast":
       case "usat_cast":
@@ -588,31 +501,6 @@ export class ExpressionCompiler {
     return { kind: "bool", code: `(${x.code} ${x.big === y.big ? `${op}=` : op} ${y.code})` };
   }
 
-  private compileArithmetic(op: "+" | "-" | "*", a: DataCode, b: DataCode): DataCode {
-    const bounds =
-      op === "+"
-        ? [a.low + b.low, a.high + b.high]
-        : op === "-"
-          ? [a.low - b.high, a.high - b.low]
-          : [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high];
-    const low = min(bounds);
-    const high = max(bounds);
-    const big = `(${this.asBigint(a)} ${op} ${this.asBigint(b)})`;
-    return a.big || b.big
-      ? bigint(big, low, high)
-      : this.narrow(`(${a.code} ${op} ${b.code})`, big, low, high);
-  }
-
-  private compileDivision(op: "/" | "%", a: DataCode, b: DataCode): DataCode {
-    const magnitude = max([a.high, -a.low, 0n]);
-    const other = max([b.high, -b.low, 0n]);
-    const bound = op === "/" ? magnitude : min([magnitude, other]);
-    const low = a.low < 0n || b.low < 0n ? -bound : 0n;
-    const name = op === "/" ? "divide" : "modulo";
-    if (!a.big && !b.big) return number(`${name}(${a.code}, ${b.code})`, low, bound);
-    return bigint(`${name}Big(${this.asBigint(a)}, ${this.asBigint(b)})`, low, bound);
-  }
-
   private compileShift(op: "<<" | ">>", left: Expression, right: Expression): DataCode {
     const a = this.data(left);
     const b = this.data(right);
@@ -623,7 +511,7 @@ export class ExpressionCompiler {
       if (b.low === b.high && !b.big && b.low >= 0n) {
         const least = a.low >> min([b.low, largestShift]);
         const most = a.high >> min([b.low, largestShift]);
-        if (a.big) return this.fromBig(`(${a.code} >> ${min([b.low, largestShift])}n)`, least, most);
+        if (a.big) return fromBig(`(${a.code} >> ${min([b.low, largestShift])}n)`, least, most);
         if (fits32) return number(b.low < 32n ? `(${a.code} >>> ${b.low})` : "0", least, most);
         if (b.low < 64n) return number(`Math.floor(${a.code} / ${1n << b.low})`, least, most);
       }
@@ -631,22 +519,17 @@ export class ExpressionCompiler {
       return number(`${fits32 ? "shiftRight32" : "shiftRight"}(${a.code}, ${b.code})`, low, high);
     }
     if (b.low === b.high && b.low >= 0n) {
-      if (b.low > largestShift) return this.constant(0n);
+      if (b.low > largestShift) return constantCode(0n);
       const low = min([a.low << b.low, 0n]);
       const high = max([a.high << b.low, 0n]);
       return a.big
         ? bigint(`(${a.code} << ${b.low}n)`, low, high)
-        : this.narrow(`(${a.code} * ${1n << b.low})`, `(BigInt(${a.code}) << ${b.low}n)`, low, high);
+        : narrow(`(${a.code} * ${1n << b.low})`, `(BigInt(${a.code}) << ${b.low}n)`, low, high);
     }
     const furthest = min([max([b.high, 0n]), largestShift]);
     const low = min([a.low << furthest, 0n]);
     const high = max([a.high << furthest, 0n]);
-    return bigint(`shiftLeftBig(${this.asBigint(a)}, ${b.code})`, low, high);
-  }
-
-  /** A bigint expression whose result is narrow comes back as a number. */
-  private fromBig(code: string, low: bigint, high: bigint): DataCode {
-    return isNumber(low, high) ? number(`Number(${code})`, low, high) : bigint(code, low, high);
+    return bigint(`shiftLeftBig(${asBigint(a)}, ${b.code})`, low, high);
   }
 
   private compileAnd(left: Expression, right: Expression): DataCode {
@@ -665,7 +548,7 @@ export class ExpressionCompiler {
       if (width !== undefined && width <= widestNumber)
         return number(this.moduloNumber(other, width), 0n, mask);
       if (width !== undefined) {
-        return bigint(`BigInt.asUintN(${width}, ${this.asBigint(this.data(other))})`, 0n, mask);
+        return bigint(`BigInt.asUintN(${width}, ${asBigint(this.data(other))})`, 0n, mask);
       }
     }
     const a = this.data(left);
@@ -685,20 +568,7 @@ export class ExpressionCompiler {
         return number(`((${a.code} & ${b.code}) >>> 0)`, low, high);
       if (bothNatural) return number(`and53(${a.code}, ${b.code})`, low, high);
     }
-    return this.fromBig(`(${this.asBigint(a)} & ${this.asBigint(b)})`, low, high);
-  }
-
-  private compileOr(op: "|" | "^", a: DataCode, b: DataCode): DataCode {
-    if (a.low >= 0n && b.low >= 0n) {
-      const high = allOnes(max([a.high, b.high]));
-      if (!a.big && !b.big) {
-        if (high < two32) return number(`((${a.code} ${op} ${b.code}) >>> 0)`, 0n, high);
-        return number(`${op === "|" ? "or53" : "xor53"}(${a.code}, ${b.code})`, 0n, high);
-      }
-      return bigint(`(${this.asBigint(a)} ${op} ${this.asBigint(b)})`, 0n, high);
-    }
-    const bound = allOnes(max([a.high, b.high, -a.low, -b.low, 1n]));
-    return this.fromBig(`(${this.asBigint(a)} ${op} ${this.asBigint(b)})`, -bound - 1n, bound);
+    return fromBig(`(${asBigint(a)} & ${asBigint(b)})`, low, high);
   }
 
   private compileCast(
@@ -727,13 +597,13 @@ export class ExpressionCompiler {
       }
       if (width <= widestNumber)
         return number(`signExtend(${this.moduloNumber(left, width)}, ${full})`, low, high);
-      return bigint(`BigInt.asIntN(${width}, ${this.asBigint(value)})`, low, high);
+      return bigint(`BigInt.asIntN(${width}, ${asBigint(value)})`, low, high);
     }
     if (!value.big && isNumber(low, high)) {
       return number(`saturate(${value.code}, ${numberLiteral(low)}, ${high})`, low, high);
     }
-    const code = `saturateBig(${this.asBigint(value)}, ${bigintLiteral(low)}, ${high}n)`;
-    return this.fromBig(code, low, high);
+    const code = `saturateBig(${asBigint(value)}, ${bigintLiteral(low)}, ${high}n)`;
+    return fromBig(code, low, high);
   }
 
   // ---------------------------------------------------------------- values modulo 2^32

@@ -1,4 +1,4 @@
-import type { HeaderCode } from "./expression-code.ts";
+import type { HeaderCode } from "./data-code.ts";
 import type { HeaderSlot, SlotRange, StackSlot, UnionSlot } from "./layout.ts";
 
 /** Beyond this many slots a bulk operation is shorter and faster than one statement per slot. */

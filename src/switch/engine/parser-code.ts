@@ -3,7 +3,8 @@ import type { Expression, ExtractTarget, Parser, ParseState, Transition } from "
 import { primitiveCode } from "./action-code.ts";
 import { bitsOf, headerParts, readBits } from "./bits-code.ts";
 import { checksumVerification } from "./checksum-code.ts";
-import type { ExpressionCompiler, HeaderCode } from "./expression-code.ts";
+import type { HeaderCode } from "./data-code.ts";
+import type { ExpressionCompiler } from "./expression-code.ts";
 import { invalidateSiblings } from "./header-code.ts";
 import { type FieldSlot, unknownName, widestNumber } from "./layout.ts";
 import type { CoreError, ProgramScope } from "./program-scope.ts";

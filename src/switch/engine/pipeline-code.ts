@@ -1,7 +1,7 @@
 import { SwitchConfigError } from "../bmv2json/config-error.ts";
 import type { ActionEntry, Pipeline, Table } from "../bmv2json/program.ts";
 import { mayExit } from "./action-code.ts";
-import type { PlaceCode } from "./expression-code.ts";
+import type { PlaceCode } from "./data-code.ts";
 import { unknownName } from "./layout.ts";
 import type { ProgramScope } from "./program-scope.ts";
 

@@ -1,4 +1,5 @@
-import type { Digest, Switch, SwitchAction } from "../switch.ts";
+import type { Switch } from "../switch.ts";
+import type { Digest, SwitchAction } from "../switch-events.ts";
 import type { FramePort } from "./port.ts";
 
 /** What a running switch tells beside the frames on its ports. */

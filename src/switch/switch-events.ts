@@ -1,0 +1,78 @@
+import type { RandomSource } from "./engine/random.ts";
+import type { TraceEvent } from "./engine/trace.ts";
+
+/** v1model's drop port in simple_switch. */
+export const defaultDropPort = 511;
+
+export interface SwitchOptions {
+  /** Packets for this port are handed out as `toCpu`, and `packetOut` comes in on it. */
+  readonly cpuPort?: number;
+  /** `mark_to_drop` sets egress_spec to this; 511 if absent. */
+  readonly dropPort?: number;
+  /** Strict-priority queues per port, 1 to 8; 8 if absent. A packet with a higher `priority` is dropped. */
+  readonly priorityQueues?: number;
+  /** Packets that a queue holds; 64 if absent, as in simple_switch. */
+  readonly queueDepth?: number;
+  /** Passes through ingress (resubmit, recirculate) after which a packet is dropped; 1000 if absent. */
+  readonly maxPasses?: number;
+  /** Ports that exist; packets for others are dropped with reason `noSuchPort`. All ports exist if absent. */
+  readonly ports?: readonly number[];
+  /** Source of random numbers; seeded with 1 if absent, so that runs repeat. */
+  readonly random?: RandomSource;
+  /** Takes the messages of log_msg. */
+  readonly log?: (message: string) => void;
+}
+
+/** Why a packet, or a copy of one, ended inside the switch. */
+export const dropReasons = [
+  "noPipeline",
+  "ingressDrop",
+  "egressDrop",
+  "emptyMulticastGroup",
+  "noCloneSession",
+  "noSuchPort",
+  "queueFull",
+  "priorityOutOfRange",
+  "tooManyPasses",
+  "emptyFrame",
+  "pipelineReplaced",
+] as const;
+
+export type DropReason = (typeof dropReasons)[number];
+
+/** What goes into the switch. */
+export type SwitchEvent =
+  | { readonly kind: "packet"; readonly port: number; readonly data: Uint8Array }
+  /** From the control plane: arrives on the CPU port, with the packet_out header in front. */
+  | { readonly kind: "packetOut"; readonly data: Uint8Array };
+
+/** A digest sample: the values of the list's fields, in order, as unsigned bits. */
+export interface Digest {
+  readonly list: string;
+  readonly listId: number;
+  readonly values: readonly bigint[];
+}
+
+/** What comes out of the switch. Frames are memory of their own: they may be kept and changed. */
+export type SwitchAction =
+  | { readonly kind: "transmit"; readonly port: number; readonly data: Uint8Array }
+  /** For the control plane, with the packet_in header in front. */
+  | { readonly kind: "toCpu"; readonly data: Uint8Array }
+  | ({ readonly kind: "digest" } & Digest)
+  | { readonly kind: "drop"; readonly reason: DropReason; readonly port: number };
+
+/** Receives actions one by one; the way without an array per packet. */
+export type SwitchSink = (action: SwitchAction) => void;
+
+export interface PortCounters {
+  readonly rxPackets: number;
+  readonly rxBytes: number;
+  readonly txPackets: number;
+  readonly txBytes: number;
+}
+
+/** One packet's way through the switch. */
+export interface TracedPacket {
+  readonly actions: readonly SwitchAction[];
+  readonly events: readonly TraceEvent[];
+}
