@@ -1,12 +1,27 @@
-import { hotAggregation, int32, ipv4Forwarding, program } from "gradplane";
+import { fp32, hotAggregation, int32, ipv4Forwarding, type NumericMode, program } from "gradplane";
+
+/** Most workers of a job on this switch. */
+export const WORKERS = 32;
+/** Rows of the register grid. */
+export const ROWS = 512;
+
+/** Port of the controller. */
+export const CPU_PORT = 510;
 
 /** Libra's switch: IPv4 forwarding, and the hot gradients of up to 32 workers summed on the way. */
-export default program("libra", {
-  doc: "Hot-parameter aggregation for sparse training (Libra, arXiv 2205.05243).",
-  ports: 16,
-  cpuPort: 510,
-  features: [
-    ipv4Forwarding({ routes: 1024 }),
-    hotAggregation({ workers: 32, lanes: 32, rows: 1024, mode: int32, result: "ps" }),
-  ],
-});
+export function libra(mode: NumericMode, lanes: number) {
+  return program("libra", {
+    doc: "Hot-parameter aggregation for sparse training (Libra, arXiv 2205.05243).",
+    ports: 40,
+    cpuPort: CPU_PORT,
+    features: [
+      ipv4Forwarding({ routes: 1024 }),
+      hotAggregation({ workers: WORKERS, lanes, rows: ROWS, mode, result: "ps" }),
+    ],
+  });
+}
+
+/** Raw float32 on the wire: the switch converts by lookup tables, so its rows are narrower. */
+export const libraFloat = () => libra(fp32(), 8);
+
+export default libra(int32, 32);

@@ -9,8 +9,6 @@ import { parse, type Verb } from "./verb.ts";
 const TARGETS = ["v1model", "all"];
 
 export const build: Verb = {
-  name: "build",
-  summary: "generate P4_16, BMv2 JSON and P4Info from a program",
   help: `Usage: gradplane build PROGRAM.ts [--target v1model|all] [--out DIR]
 
 Checks the program and writes DIR/NAME/: v1model/*.p4, NAME.json (BMv2), p4info.txtpb, p4info.bin, packets.md.

@@ -8,8 +8,6 @@ import { loadProgram } from "./load.ts";
 import { parse, type Verb } from "./verb.ts";
 
 export const check: Verb = {
-  name: "check",
-  summary: "errors and warnings of a program",
   help: `Usage: gradplane check PROGRAM.ts [--json]
 
 Checks a program and prints what is wrong: code, file:line:column, the line, and what to write instead.

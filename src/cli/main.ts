@@ -1,18 +1,36 @@
 import { readFileSync } from "node:fs";
 import { ProgramError } from "../dsl/programerror.ts";
-import { build } from "./build.ts";
-import { check, frame } from "./check.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 
 import type { Verb } from "./verb.ts";
 
-const verbs: readonly Verb[] = [build, check];
+/** Verbs are loaded when they are asked for: a switch starts without the compiler. */
+const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise<Verb> }>> = {
+  build: {
+    summary: "generate P4_16, BMv2 JSON and P4Info from a program",
+    load: async () => (await import("./build.ts")).build,
+  },
+  check: {
+    summary: "errors and warnings of a program",
+    load: async () => (await import("./check.ts")).check,
+  },
+  switch: {
+    summary: "the embedded switch with a P4Runtime server, started like simple_switch_grpc",
+    load: async () => (await import("./switch.ts")).switchVerb,
+  },
+  run: {
+    summary: "run a scenario: program, switches, controller and hosts in one command",
+    load: async () => (await import("./run/run.ts")).run,
+  },
+};
 
 const usage = `gradplane: describe a switch for distributed training in TypeScript; generate, run and control it.
 
 Usage: gradplane VERB ...
 
-${verbs.map((v) => `  ${v.name.padEnd(8)} ${v.summary}`).join("\n")}
+${Object.entries(verbs)
+  .map(([name, v]) => `  ${name.padEnd(8)} ${v.summary}`)
+  .join("\n")}
 
 gradplane VERB --help tells more. Exit codes: 0 done, 1 a mistake in what was asked, 2 a fault of the environment.
 
@@ -32,10 +50,11 @@ async function main(args: readonly string[]): Promise<void> {
     process.stdout.write(`${version}\n`);
     return;
   }
-  const verb = verbs.find((v) => v.name === name);
-  if (verb === undefined) {
-    throw new UserError(`there is no verb "${name}"; the verbs are ${verbs.map((v) => v.name).join(", ")}`);
+  const found = verbs[name];
+  if (found === undefined) {
+    throw new UserError(`there is no verb "${name}"; the verbs are ${Object.keys(verbs).join(", ")}`);
   }
+  const verb = await found.load();
   const own = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : rest.length);
   if (own.includes("--help") || own.includes("-h")) {
     process.stdout.write(`${verb.help}\n`);
@@ -45,8 +64,9 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 /** What went wrong, for people, and the exit code. Only a fault of gradplane itself shows a stack. */
-function report(error: unknown): number {
+async function report(error: unknown): Promise<number> {
   if (error instanceof ProgramError) {
+    const { frame } = await import("./check.ts");
     process.stderr.write(`${error.diagnostics.map(frame).join("\n\n")}\n`);
     return 1;
   }
@@ -66,5 +86,5 @@ function report(error: unknown): number {
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  process.exitCode = report(error);
+  process.exitCode = await report(error);
 }

@@ -5,9 +5,6 @@ type Options = NonNullable<ParseArgsConfig["options"]>;
 
 /** One verb of the command line. */
 export interface Verb {
-  readonly name: string;
-  /** Shown in the list of verbs. */
-  readonly summary: string;
   /** Usage, options and an example. */
   readonly help: string;
   /** Resolves when done; throws UserError (exit 1) or EnvironmentError (exit 2). */

@@ -71,7 +71,7 @@ export class Controller {
   /** Starts a job; resolves when its hosts have been told. */
   async startJob(request: JobRequest): Promise<void> {
     this.#carryOut(this.#jobs.start(request));
-    await this.#work;
+    await this.#settled();
   }
 
   /** The job's server has opened a round: where a move would begin. */
@@ -82,7 +82,7 @@ export class Controller {
   /** Ends a job and removes its entries. */
   async stopJob(job: number): Promise<void> {
     this.#carryOut(this.#jobs.stop(job));
-    await this.#work;
+    await this.#settled();
   }
 
   /** The session of a switch that is up. */
@@ -93,7 +93,7 @@ export class Controller {
 
   async close(): Promise<void> {
     await Promise.all([...this.#sessions.values()].map((s) => s.close()));
-    await this.#work;
+    await this.#settled();
   }
 
   async #prepare(node: SwitchNode): Promise<void> {
@@ -124,6 +124,14 @@ export class Controller {
   /** Actions are carried out one after the other, in the order of the decisions. */
   #carryOut(actions: readonly ControllerAction[]): void {
     for (const action of actions) this.#work = this.#work.then(() => this.#perform(action));
+  }
+
+  /** Resolves when nothing is left to carry out, what was added meanwhile included. */
+  async #settled(): Promise<void> {
+    for (let work: Promise<void> | undefined; work !== this.#work; ) {
+      work = this.#work;
+      await work;
+    }
   }
 
   async #perform(action: ControllerAction): Promise<void> {

@@ -36,7 +36,7 @@ export interface SessionOptions {
 }
 
 const HEARTBEAT = 200;
-const SILENCE = 600;
+const SILENCE = 2000;
 
 /**
  * The controller's side of one switch: connected, primary, with the program loaded. It watches the stream and asks for a sign of life,

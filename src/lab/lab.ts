@@ -2,6 +2,8 @@ import { deliveries, type LinkFaults } from "../host/faults.ts";
 import type { HostMachine, SendAction } from "../host/machine.ts";
 import type { Random } from "../host/random.ts";
 import type { Switch } from "../switch/index.ts";
+import { parseIpv4 } from "../wire/address.ts";
+import { parseFrame } from "../wire/datagram.ts";
 import { EventQueue } from "./eventqueue.ts";
 
 /** One end of a link. */
@@ -12,6 +14,8 @@ interface Attachment {
 
 interface Host {
   readonly name: string;
+  /** Unsigned number; needed on plain networks. */
+  readonly ipv4: number | undefined;
   receive(frame: Uint8Array): void;
   tick(): void;
   wakeAt(): number;
@@ -24,8 +28,9 @@ interface Host {
   received: number;
 }
 
+/** A switch, or without an engine a plain network that delivers by IPv4 address. */
 interface Node {
-  readonly engine: Switch;
+  readonly engine: Switch | undefined;
   readonly ports: Map<number, Attachment>;
   readonly toCpu: (data: Uint8Array) => void;
 }
@@ -50,6 +55,8 @@ export class Lab {
   readonly #switches = new Map<string, Node>();
   readonly #hosts = new Map<string, Host>();
   #now = 0;
+  /** An application has heard something since the last look. */
+  #told = false;
 
   constructor(random: Random) {
     this.#random = random;
@@ -63,6 +70,11 @@ export class Lab {
     this.#switches.set(name, { engine, ports: new Map(), toCpu });
   }
 
+  /** A network without a program: each frame goes to the host with its IPv4 destination. */
+  addNetwork(name: string): void {
+    this.#switches.set(name, { engine: undefined, ports: new Map(), toCpu: () => {} });
+  }
+
   /** Cuts the power of a switch: frames to it are lost, and those inside with it. */
   removeSwitch(name: string): void {
     this.#switches.delete(name);
@@ -71,23 +83,28 @@ export class Lab {
   /** Puts a frame from the controller into a switch, the packet_out header in front. */
   packetOut(name: string, data: Uint8Array): void {
     const node = this.#switches.get(name);
-    if (node?.engine.cpuPort !== undefined) this.#into(node, node.engine.cpuPort, data);
+    if (node?.engine?.cpuPort !== undefined) this.#into(node, node.engine.cpuPort, data);
   }
 
   addHost<Event, Action extends { readonly type: string }>(
     name: string,
     machine: HostMachine<Event, Action>,
     onAction: (action: Action) => void,
+    ipv4?: string,
   ): LabHost<Event> {
     const perform = (actions: readonly (Action | SendAction)[]): void => {
       for (const action of actions) {
         if (isSend(action)) this.#fromHost(host, action.frame);
-        else onAction(action);
+        else {
+          this.#told = true;
+          onAction(action);
+        }
       }
       this.#arm(host);
     };
     const host: Host = {
       name,
+      ipv4: ipv4 === undefined ? undefined : parseIpv4(ipv4),
       receive: (frame) => perform(machine.handle({ type: "frame", frame }, this.#now)),
       tick: () => perform(machine.handle({ type: "tick" }, this.#now)),
       wakeAt: () => machine.wakeAt,
@@ -139,6 +156,16 @@ export class Lab {
     return true;
   }
 
+  /** The same for applications that wait for promises: they go on before the next event happens. */
+  async runAsync(isDone: () => boolean, until: number): Promise<boolean> {
+    while (!isDone()) {
+      this.#told = false;
+      if (!this.run(() => this.#told || isDone(), until) && !this.#told) return isDone();
+      await new Promise(setImmediate);
+    }
+    return true;
+  }
+
   #arm(host: Host): void {
     const at = host.wakeAt();
     if (at >= host.armedAt || at === Number.POSITIVE_INFINITY) return;
@@ -162,16 +189,27 @@ export class Lab {
   }
 
   #into(node: Node, port: number, data: Uint8Array): void {
+    if (node.engine === undefined) {
+      const datagram = parseFrame(data);
+      if ("refused" in datagram) return;
+      for (const attachment of node.ports.values()) {
+        if (attachment.host.ipv4 === datagram.dstIp) this.#toHost(attachment, data);
+      }
+      return;
+    }
     // The switch's clock counts microseconds.
     node.engine.receive(port, data, this.#now * 1000, (action) => {
       if (action.kind === "toCpu") node.toCpu(action.data);
       if (action.kind !== "transmit") return;
       const attachment = node.ports.get(action.port);
-      if (attachment === undefined) return;
-      this.#onLink(attachment.faults, action.data, (copy) => {
-        attachment.host.received++;
-        attachment.host.receive(copy);
-      });
+      if (attachment !== undefined) this.#toHost(attachment, action.data);
+    });
+  }
+
+  #toHost({ host, faults }: Attachment, frame: Uint8Array): void {
+    this.#onLink(faults, frame, (copy) => {
+      host.received++;
+      host.receive(copy);
     });
   }
 

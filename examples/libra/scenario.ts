@@ -1,0 +1,385 @@
+import { isAggregation, lookupTable } from "gradplane";
+import { generate } from "gradplane/backends";
+import { type RunningSwitch, scenario } from "gradplane/cli/run";
+import { Controller, type Notice, type Placement, type Topology } from "gradplane/controller";
+import {
+  countKeys,
+  coverage,
+  hottestKeys,
+  KVWorker,
+  LibraServer,
+  LibraWorker,
+  type LinkFaults,
+  placeByAffinity,
+  type ServerAction,
+  sampleExamples,
+  seededRandom,
+  UdpHost,
+  type WorkerAction,
+  type WorkerEvent,
+} from "gradplane/host/libra";
+import { Lab } from "gradplane/lab";
+import type { NumericMode } from "gradplane/numeric";
+import { p4infoFromBinary } from "gradplane/p4runtime";
+import { loadBrown, type Sample } from "./brown.ts";
+import { ExactnessCheck, fingerprint } from "./exactness.ts";
+import { hosts, JOB, layoutOf, modeFor, switchNode } from "./job.ts";
+import { accuracy, gradient } from "./logistic.ts";
+import program, { CPU_PORT, libraFloat } from "./program.ts";
+import { store, type TrainingPlan, train, weightsOf } from "./training.ts";
+
+const DIMENSIONS = 2 ** 18;
+const HELD_OUT = 3000;
+/** Share of the training data on which hot keys are found; the paper takes 4 to 8 %. */
+const SAMPLE = 0.05;
+const BATCH = 32;
+const RATE = 100;
+
+export default scenario({
+  name: "libra",
+  summary: "sparse logistic regression whose hot gradients are summed by a switch that is killed half-way",
+  options: {
+    workers: { help: "workers, 1 to 32", default: "4" },
+    rounds: { help: "training rounds, 2 to 1000", default: "60" },
+    rows: { help: "rows of hot keys, 1 to 512", default: "64" },
+    mode: { help: "numeric mode: int32 or fp32", default: "int32" },
+    loss: { help: "probability that a frame is lost on a link", default: "0" },
+    duplicate: { help: "probability that a frame arrives twice", default: "0" },
+    reorder: { help: "probability that a frame is held back and overtaken", default: "0" },
+    seed: { help: "seed of data order and faults", default: "1" },
+    kill: { help: "kill the first switch half-way: yes or no", default: "yes" },
+  },
+  async run(context) {
+    const { progress } = context;
+    const workers = context.whole("workers", 1, 32);
+    const rounds = context.whole("rounds", 2, 1000);
+    const rowLimit = context.whole("rows", 1, 512);
+    const seed = context.whole("seed", 0, 2 ** 31 - 1);
+    const modeName = context.choice("mode", "int32", "fp32");
+    const killing = context.choice("kill", "yes", "no") === "yes";
+    const faults: LinkFaults = {
+      loss: context.fraction("loss"),
+      duplicate: context.fraction("duplicate"),
+      reorder: context.fraction("reorder"),
+    };
+    const isFaulty = Object.values(faults).some((p) => p > 0);
+
+    // ---- the program
+    progress.show("generating the switch program");
+    const built = modeName === "int32" ? program : libraFloat();
+    const aggregation = built.features.find(isAggregation);
+    if (aggregation === undefined) throw new Error("the program does not aggregate");
+    const files = generate(built.ir);
+    const deviceConfig = fileOf(files, `${built.name}.json`);
+    const p4info = p4infoFromBinary(fileOf(files, "p4info.bin"));
+
+    // ---- the data, the hot keys, the plan
+    progress.show("reading the corpus");
+    const samples = shuffled(loadBrown(DIMENSIONS), seed);
+    const [test, training] = [samples.slice(0, HELD_OUT), samples.slice(HELD_OUT)];
+    const { lanes } = aggregation.options;
+    const sample = sampleExamples(
+      training.map((s) => s.keys),
+      SAMPLE,
+      seededRandom(seed + 1),
+    );
+    const hot = hottestKeys(countKeys(sample), rowLimit * lanes);
+    const rows = placeByAffinity(hot, sample, { lanes, rows: rowLimit });
+    const plan: TrainingPlan = {
+      dimensions: DIMENSIONS,
+      rounds,
+      batch: BATCH,
+      workers,
+      rate: RATE,
+      shards: Array.from({ length: workers }, (_, w) => training.filter((_, i) => i % workers === w)),
+    };
+    const first = gradient(new Float32Array(DIMENSIONS), training.slice(0, BATCH), BATCH * workers);
+    const slices = aggregation.options.mode.name === "fp32" ? aggregation.options.mode.slices : [];
+    const mode = modeFor(modeName, Math.max(...first.values.map(Math.abs)), slices);
+    const grid = { rows, lanes, mode };
+
+    // ---- the same training undisturbed and without a switch
+    const clean = await trainInLab(plan, grid, (round) =>
+      progress.show(`without a switch: round ${round} of ${rounds}`),
+    );
+
+    // ---- the real thing
+    const topologyHosts = hosts(workers);
+    const start: Placement = {
+      job: JOB,
+      generation: 0,
+      workers: topologyHosts.slice(0, workers).map((h) => h.name),
+      server: "ps",
+      on: undefined,
+      slotBase: 0,
+      rows: rows.length,
+      firstRound: 1,
+    };
+    let placement = start;
+    const before = { hosts: topologyHosts, switches: [] };
+    const check = new ExactnessCheck(layoutOf(before, start, grid));
+    const notices: Notice[] = [];
+    const finishedAt: number[] = [];
+    let killedAt: number | undefined;
+    let controller: Controller | undefined;
+    const running = new Map<string, RunningSwitch>();
+
+    const kv = store(plan, (round) => {
+      finishedAt[round] = performance.now();
+      controller?.roundOpen(JOB, round + 1);
+      progress.show(`round ${round} of ${rounds}, aggregated by ${placement.on ?? "the server"}`);
+    });
+    const server = new LibraServer(layoutOf(before, start, grid), kv);
+    let resultsOfRound = 0;
+    const watched = {
+      get wakeAt() {
+        return server.wakeAt;
+      },
+      handle(event: Parameters<LibraServer["handle"]>[0], now: number) {
+        const result = event.type === "frame" ? check.frame(event.frame, placement.slotBase) : undefined;
+        if (result?.round === Math.ceil(rounds / 2)) resultsOfRound++;
+        // Half of the round's rows are summed, the others are not: now the power goes.
+        if (killing && killedAt === undefined && resultsOfRound > rows.length / 2) {
+          killedAt = performance.now();
+          running.get("s1")?.kill();
+        }
+        return server.handle(event, now);
+      },
+    };
+    const failures: Error[] = [];
+    const fail = (error: unknown): void =>
+      void failures.push(error instanceof Error ? error : new Error(String(error)));
+    const nowhere = { address: "127.0.0.1", port: 9 };
+    const link = (i: number) => ({
+      remote: nowhere,
+      onError: fail,
+      ...(isFaulty ? { faults: { ...faults, random: seededRandom(seed * 100 + i) } } : {}),
+    });
+    const serverHost = await UdpHost.open(watched, {
+      ...link(workers),
+      onAction: (action: ServerAction) => {
+        if (action.type === "error") fail(action.error);
+      },
+    });
+    const workerHosts = await Promise.all(
+      start.workers.map(async (_, member) => {
+        const machine = new LibraWorker(layoutOf(before, start, grid), member);
+        const host: UdpHost<WorkerEvent, WorkerAction> = await UdpHost.open(machine, {
+          ...link(member),
+          onAction: (action: WorkerAction) => client.notice(action),
+        });
+        const client: KVWorker = new KVWorker(host);
+        return { machine, host, client };
+      }),
+    );
+    const all = [...workerHosts.map((w) => w.host), serverHost];
+    try {
+      progress.show("starting two switches");
+      const peers = new Map(all.map((host, port) => [port, host.local.port]));
+      const started = await Promise.all(
+        [1, 2].map((i) =>
+          context.startSwitch({ name: `s${i}`, deviceId: BigInt(i), cpuPort: CPU_PORT, ports: peers }),
+        ),
+      );
+      for (const s of started) running.set(s.name, s);
+      const topology: Topology = {
+        hosts: topologyHosts,
+        switches: started.map((s, i) => switchNode(i + 1, s.grpc)),
+      };
+      const startedAt = performance.now();
+      controller = await Controller.start({
+        topology,
+        program: { p4info, deviceConfig },
+        aggregation: { options: aggregation.options, lookupTable },
+        onNotice: (notice) => {
+          notices.push(notice); console.error(performance.now(), JSON.stringify(notice));
+          if (notice.kind === "lookups") progress.show(`${notice.name}: ${notice.written} lookup entries`);
+        },
+        onPlacement: (p) => {
+          placement = p;
+          const layout = layoutOf(topology, p, grid);
+          const by = p.on ?? started.find((s) => s.name !== "s1")?.name ?? "";
+          all.forEach((host, port) => {
+            host.plug({ address: "127.0.0.1", port: running.get(by)?.ports.get(port) ?? nowhere.port });
+          });
+          serverHost.dispatch({ type: "layout", layout });
+          for (const { client } of workerHosts) client.move(layout);
+        },
+      });
+      const preparedAt = performance.now();
+      await controller.startJob({
+        job: JOB,
+        workers: start.workers,
+        server: "ps",
+        rows: rows.length,
+        firstRound: 1,
+      });
+      const trainingAt = performance.now();
+      await Promise.all(
+        workerHosts.map(({ client }, member) =>
+          train(plan, member, client, (round, _, keys, values) => check.pushed(round, keys, values)),
+        ),
+      );
+      const endedAt = performance.now();
+
+      // ---- what happened
+      const [first, ...others] = failures;
+      if (first !== undefined)
+        progress.note(`${others.length + 1} errors on the way, the first: ${first.message}`);
+      const events = await controller.session(placement.on ?? "")?.counter("answer.events");
+      const moved = notices.findLast((n) => n.kind === "placed")?.at ?? 0;
+      const resumed = finishedAt.find((at) => killedAt !== undefined && at > killedAt) ?? 0;
+      const weights = weightsOf(kv, DIMENSIONS);
+      const bits = { withSwitch: fingerprint(weights), without: fingerprint(clean.weights) };
+      const passed = check.wrong === 0 && bits.withSwitch === bits.without;
+      const share = coverage(
+        rows.flat(),
+        training.map((s) => s.keys),
+      );
+      const contributions = workerHosts.map((w) => w.machine.traffic);
+      const sum = (of: (t: (typeof contributions)[number]) => number): number =>
+        contributions.reduce((n, t) => n + of(t), 0);
+      const data = {
+        options: context.options,
+        filesGenerated: files.size,
+        lookupEntries: notices.flatMap((n) => (n.kind === "lookups" ? [n.written] : [])).at(-1) ?? 0,
+        hotKeys: rows.flat().length,
+        hotShare: share,
+        rows: rows.length,
+        lanes,
+        packetsToServer: { withSwitch: serverHost.counters.received, without: clean.packetsToServer },
+        contributions: sum((t) => t.contributions),
+        nulls: sum((t) => t.nulls),
+        resends: sum((t) => t.resent) + sum((t) => t.messagesResent) + server.traffic.messagesResent,
+        duplicatesRefused: { bySwitch: Number(events?.[3] ?? 0n), byHosts: server.traffic.messageDuplicates },
+        collects: server.traffic.collects,
+        milliseconds: {
+          prepareSwitches: preparedAt - startedAt,
+          training: endedAt - trainingAt,
+          killToMoved: killedAt === undefined ? null : moved - killedAt,
+          killToNextRound: killedAt === undefined ? null : resumed - killedAt,
+        },
+        generation: placement.generation,
+        finishedOn: placement.on ?? "server",
+        accuracy: accuracy(weights, test),
+        resultsCompared: check.compared,
+        resultsWrong: check.wrong,
+        model: bits,
+      };
+      return {
+        passed,
+        data,
+        table: [
+          ["files generated", `${files.size}`],
+          [
+            "hot keys",
+            `${data.hotKeys}, found on ${SAMPLE * 100} % of the data; ${(share * 100).toFixed(1)} % of all updates`,
+          ],
+          ["rows x lanes", `${rows.length} x ${lanes}, mode ${modeName}`],
+          [
+            "packets to the server",
+            `${data.packetsToServer.withSwitch} with the switch, ${data.packetsToServer.without} without`,
+          ],
+          ["contributions", `${data.contributions} with lanes, ${data.nulls} NULL`],
+          ["resends", `${data.resends}`],
+          [
+            "duplicates refused",
+            `${data.duplicatesRefused.bySwitch} by switch ${data.finishedOn}, ${data.duplicatesRefused.byHosts} by the server`,
+          ],
+          [
+            "failover",
+            killedAt === undefined
+              ? "none: no switch was killed"
+              : `s1 killed in round ${Math.ceil(rounds / 2)}; job on ${data.finishedOn} after ${ms(moved - killedAt)}, round finished after ${ms(resumed - killedAt)}`,
+          ],
+          [
+            "training",
+            `${rounds} rounds in ${((endedAt - trainingAt) / 1000).toFixed(1)} s; accuracy ${(data.accuracy * 100).toFixed(1)} % on ${HELD_OUT} held-out texts`,
+          ],
+        ],
+        verdict:
+          `${check.compared} RESULTs compared with the integer sum of one contribution per worker, ${check.wrong} differ; ` +
+          `the model's ${DIMENSIONS} weights are ${bits.withSwitch === bits.without ? "bit-identical to" : "NOT those of"} an undisturbed run ` +
+          `without a switch (sha256 ${bits.withSwitch} and ${bits.without}).`,
+      };
+    } finally {
+      await controller?.close();
+      await Promise.all(all.map((host) => host.close()));
+    }
+  },
+});
+
+/** The reference: the same hosts on a faultless network in virtual time, the server adding everything itself. */
+async function trainInLab(
+  plan: TrainingPlan,
+  grid: {
+    readonly rows: readonly (readonly number[])[];
+    readonly lanes: number;
+    readonly mode: NumericMode;
+  },
+  onRound: (round: number) => void,
+): Promise<{ readonly weights: Float32Array; readonly packetsToServer: number }> {
+  const nodes = hosts(plan.workers);
+  const names = nodes.slice(0, plan.workers).map((h) => h.name);
+  const placement = {
+    job: JOB,
+    generation: 0,
+    workers: names,
+    server: "ps",
+    on: undefined,
+    slotBase: 0,
+    rows: grid.rows.length,
+    firstRound: 1,
+  };
+  const layout = layoutOf({ hosts: nodes, switches: [] }, placement, grid);
+  const lab = new Lab(seededRandom(0));
+  lab.addNetwork("net");
+  const kv = store(plan, onRound);
+  const ipOf = (name: string): string => nodes.find((n) => n.name === name)?.ipv4 ?? "";
+  const errors: Error[] = [];
+  const server = lab.addHost(
+    "ps",
+    new LibraServer(layout, kv),
+    (action) => action.type === "error" && errors.push(action.error),
+    ipOf("ps"),
+  );
+  const clients = names.map((name, member) => {
+    const host = lab.addHost(
+      name,
+      new LibraWorker(layout, member),
+      (action) => client.notice(action),
+      ipOf(name),
+    );
+    const client: KVWorker = new KVWorker(host);
+    return client;
+  });
+  for (const [port, node] of nodes.entries()) lab.connect(node.name, "net", port, { delay: 0.05 });
+  let done = 0;
+  const work = clients.map(async (client, member) => {
+    await train(plan, member, client, () => {});
+    done++;
+  });
+  await lab.runAsync(() => done === plan.workers || errors.length > 0, Number.POSITIVE_INFINITY);
+  const [error] = errors;
+  if (error !== undefined) throw error;
+  await Promise.all(work);
+  return { weights: weightsOf(kv, plan.dimensions), packetsToServer: server.traffic.received };
+}
+
+function shuffled(samples: readonly Sample[], seed: number): readonly Sample[] {
+  const random = seededRandom(seed);
+  return samples
+    .map((sample) => ({ sample, key: random() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ sample }) => sample);
+}
+
+function fileOf(files: ReadonlyMap<string, string | Uint8Array>, name: string): Uint8Array {
+  const content = files.get(name);
+  if (content === undefined) throw new Error(`${name} was not generated`);
+  return typeof content === "string" ? new TextEncoder().encode(content) : content;
+}
+
+function ms(milliseconds: number): string {
+  return `${Math.round(milliseconds)} ms`;
+}

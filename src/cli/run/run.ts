@@ -1,0 +1,117 @@
+import { EnvironmentError, UserError } from "../exit.ts";
+import { importFile } from "../load.ts";
+import { Progress } from "../progress.ts";
+import { fraction, parse, type Verb, wholeNumber } from "../verb.ts";
+import type { Scenario, ScenarioReport } from "./scenario.ts";
+import { type RunningSwitch, startSwitchProcess } from "./switchprocess.ts";
+
+export const run: Verb = {
+  help: `Usage: gradplane run SCENARIO.ts [--json] [options of the scenario]
+
+Runs a scenario and prints what it found. Exits with 0 when the scenario's own checks hold.
+
+  --json      the figures as JSON on stdout
+  --options   list the scenario's own options
+
+Example:
+  gradplane run examples/libra/scenario.ts --loss 0.1 --seed 7`,
+  async run(args) {
+    const [file, ...rest] = args;
+    if (file === undefined || file.startsWith("-"))
+      throw new UserError("name a scenario first: gradplane run SCENARIO.ts");
+    const found = await loadScenario(file);
+    const names = Object.keys(found.options);
+    const flags = Object.fromEntries(names.map((name) => [name, { type: "string" as const }]));
+    const { values, positionals } = parse("run", rest, {
+      ...flags,
+      json: { type: "boolean" },
+      options: { type: "boolean" },
+    });
+    if (positionals.length > 0) throw new UserError(`"${positionals[0]}" is no option of the scenario`);
+    if (values.options === true) {
+      process.stdout.write(`${describeOptions(found)}\n`);
+      return;
+    }
+    const given: Readonly<Record<string, unknown>> = values;
+    const options = Object.fromEntries(
+      Object.entries(found.options).map(([name, o]) => [
+        name,
+        typeof given[name] === "string" ? given[name] : o.default,
+      ]),
+    );
+    const report = await perform(found, options);
+    if (values.json === true)
+      process.stdout.write(`${JSON.stringify({ passed: report.passed, ...report.data }, null, 2)}\n`);
+    else print(report);
+    if (!report.passed) process.exitCode = 1;
+  },
+};
+
+async function loadScenario(file: string): Promise<Scenario> {
+  const found = (await importFile(file)).default;
+  if (isScenario(found)) return found;
+  throw new UserError(`${file} has no scenario: write "export default scenario({ ... })"`);
+}
+
+function isScenario(value: unknown): value is Scenario {
+  return (
+    typeof value === "object" && value !== null && "run" in value && "options" in value && "summary" in value
+  );
+}
+
+function describeOptions(s: Scenario): string {
+  const lines = Object.entries(s.options).map(
+    ([name, o]) => `  --${name.padEnd(12)} ${o.help}; default ${o.default}`,
+  );
+  return `${s.name}: ${s.summary}\n\n${lines.join("\n")}`;
+}
+
+/** Runs a scenario and sees to it that no switch outlives it, however it ends. */
+async function perform(s: Scenario, options: Readonly<Record<string, string>>): Promise<ScenarioReport> {
+  const progress = new Progress();
+  const started: RunningSwitch[] = [];
+  const stopAll = (): void => {
+    for (const running of started) running.kill();
+  };
+  process.once("exit", stopAll);
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => process.exit(128 + (signal === "SIGINT" ? 2 : 15)));
+  const text = (option: string): string => options[option] ?? "";
+  try {
+    return await s.run({
+      options,
+      progress,
+      async startSwitch(request) {
+        const running = await startSwitchProcess(request);
+        started.push(running);
+        return running;
+      },
+      whole: (option, low, high) => wholeNumber(option, text(option), low, high),
+      fraction: (option) => fraction(option, text(option)),
+      choice(option, ...choices) {
+        const chosen = choices.find((c) => c === text(option));
+        if (chosen === undefined)
+          throw new UserError(`--${option} is "${text(option)}"; it is one of ${choices.join(", ")}`);
+        return chosen;
+      },
+    });
+  } catch (error) {
+    if (
+      error instanceof Error &&
+      ["P4RuntimeError", "P4RuntimeWriteError", "SwitchSessionError"].includes(error.name)
+    ) {
+      throw new EnvironmentError(error.message);
+    }
+    throw error;
+  } finally {
+    progress.clear();
+    process.off("exit", stopAll);
+    await Promise.all(started.map((running) => running.stop()));
+  }
+}
+
+function print(report: ScenarioReport): void {
+  const width = Math.max(...report.table.map(([what]) => what.length));
+  for (const [what, figure] of report.table) process.stdout.write(`  ${what.padEnd(width)}  ${figure}\n`);
+  process.stdout.write(`\n${report.passed ? "Exact" : "NOT EXACT"}: ${report.verdict}\n`);
+}

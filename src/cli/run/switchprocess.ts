@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { EnvironmentError } from "../exit.ts";
+
+export interface SwitchRequest {
+  readonly name: string;
+  readonly deviceId: bigint;
+  readonly cpuPort: number;
+  /** UDP port of 127.0.0.1 that each switch port sends to. */
+  readonly ports: ReadonlyMap<number, number>;
+}
+
+export interface RunningSwitch {
+  readonly name: string;
+  /** host:port of its P4Runtime server. */
+  readonly grpc: string;
+  /** UDP port of 127.0.0.1 on which each switch port listens. */
+  readonly ports: ReadonlyMap<number, number>;
+  readonly pid: number;
+  /** As a power cut: SIGKILL. */
+  kill(): void;
+  /** SIGTERM, and waits for the end. */
+  stop(): Promise<void>;
+}
+
+const executable = fileURLToPath(new URL("../../../bin/gradplane.js", import.meta.url));
+const START_LIMIT = 20_000;
+
+/** Starts `gradplane switch` and waits for its ready line. @throws EnvironmentError with what it said. */
+export async function startSwitchProcess(request: SwitchRequest): Promise<RunningSwitch> {
+  const args = [
+    executable,
+    "switch",
+    "--no-p4",
+    "--device-id",
+    `${request.deviceId}`,
+    "--cpu-port",
+    `${request.cpuPort}`,
+    "--grpc-server-addr",
+    "127.0.0.1:0",
+    ...[...request.ports].flatMap(([port, peer]) => ["-i", `${port}@udp:0:${peer}`]),
+  ];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const ready = await readyLine(child, request.name);
+  return {
+    name: request.name,
+    ...ready,
+    pid: child.pid ?? 0,
+    kill: () => void child.kill("SIGKILL"),
+    stop: () =>
+      new Promise((resolve) => {
+        if (child.exitCode !== null || child.signalCode !== null) resolve();
+        child.once("exit", () => resolve());
+        child.kill("SIGTERM");
+      }),
+  };
+}
+
+function readyLine(child: ChildProcess, name: string): Promise<Pick<RunningSwitch, "grpc" | "ports">> {
+  return new Promise((resolve, reject) => {
+    const said: string[] = [];
+    const fail = (why: string): void => {
+      child.kill("SIGKILL");
+      reject(
+        new EnvironmentError(`switch ${name} ${why}${said.length === 0 ? "" : `:\n${said.join("\n")}`}`),
+      );
+    };
+    const limit = setTimeout(() => fail(`was not ready after ${START_LIMIT / 1000} s`), START_LIMIT);
+    const onExit = (): void => {
+      clearTimeout(limit);
+      fail("ended at once");
+    };
+    child.once("exit", onExit);
+    child.once("error", (error) => fail(error.message));
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on("line", (line) => {
+        const ready = parseReady(line);
+        if (ready === undefined) {
+          if (said.length < 20) said.push(line);
+          return;
+        }
+        clearTimeout(limit);
+        child.off("exit", onExit);
+        resolve(ready);
+      });
+    }
+  });
+}
+
+/** `ready grpc=127.0.0.1:40001 0@udp:41000 1@udp:41001` */
+export function parseReady(line: string): Pick<RunningSwitch, "grpc" | "ports"> | undefined {
+  const [word, grpc, ...ports] = line.split(" ");
+  if (word !== "ready" || grpc?.startsWith("grpc=") !== true) return undefined;
+  return {
+    grpc: grpc.slice("grpc=".length),
+    ports: new Map(
+      ports.flatMap((text) => {
+        const parts = /^(\d+)@udp:(\d+)$/.exec(text);
+        return parts === null ? [] : [[Number(parts[1]), Number(parts[2])] as const];
+      }),
+    ),
+  };
+}
