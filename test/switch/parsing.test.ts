@@ -320,3 +320,60 @@ describe("variable-length fields", () => {
     expect(send(options(hex(48)), "03a1")).toBe("0103a1");
   });
 });
+
+describe("header unions", () => {
+  const sw = (body: readonly Json[]) =>
+    new Switch(
+      program({
+        types: { h_t: [["kind", 8]], one_t: [["a", 8]], two_t: [["b", 16]] },
+        headers: { h: "h_t", "u.one": "one_t", "u.two": "two_t" },
+        parser: {
+          start: {
+            ops: [extract("h")],
+            key: [field("h.kind")],
+            transitions: [when("0x01", "one"), when("0x02", "two"), otherwise(null)],
+          },
+          one: { ops: [extract("u.one")] },
+          two: { ops: [extract("u.two")] },
+        },
+        ingressBody: body,
+        extra: {
+          header_union_types: [
+            {
+              name: "u_t",
+              id: 0,
+              headers: [
+                ["one", "one_t"],
+                ["two", "two_t"],
+              ],
+            },
+          ],
+          header_unions: [{ name: "u", id: 0, union_type: "u_t", header_ids: [3, 4] }],
+        },
+      }),
+    );
+  const union: Json = { type: "header_union", value: "u" };
+
+  it("have one valid member: making one valid makes the other invalid", () => {
+    const set = [call("add_header", { type: "header", value: "u.two" }), assign("u.two.b", hex(0xbbbb))];
+    expect(send(sw(set), "01aa")).toBe("01bbbb");
+  });
+
+  it("are valid if any member is", () => {
+    const report = [assign("h.kind", op("b2d", null, op("valid_union", null, union)))];
+    expect(send(sw(report), "02aabb")).toBe("01aabb");
+    expect(send(sw(report), "05aabb")).toBe("00aabb");
+  });
+
+  it("give their members by number", () => {
+    const member: Json = {
+      type: "expression",
+      value: {
+        op: "access_field",
+        left: { type: "expression", value: { op: "access_union_header", left: union, right: 0 } },
+        right: 0,
+      },
+    };
+    expect(send(sw([assign("h.kind", member)]), "01aa")).toBe("aaaa");
+  });
+});

@@ -263,20 +263,29 @@ export class TernaryMatcher implements Matcher {
     if (group === undefined) {
       group = new MaskGroup(entry.compiled.mask);
       this.groups.set(name, group);
+      this.order.push(group);
     }
+    const before = group.highest;
     group.insert(entry);
-    this.sort();
+    if (group.highest !== before) this.sort();
   }
 
   remove(entry: TableEntry): void {
     const name = entry.compiled.mask.join(",");
     const group = this.groups.get(name);
-    group?.remove(entry);
-    if (group?.isEmpty === true) this.groups.delete(name);
-    this.sort();
+    if (group === undefined) return;
+    const before = group.highest;
+    group.remove(entry);
+    if (group.isEmpty) {
+      this.groups.delete(name);
+      this.order = this.order.filter((other) => other !== group);
+    } else if (group.highest !== before) {
+      this.sort();
+    }
   }
 
+  /** Nearly in order already, which makes this cheap. */
   private sort(): void {
-    this.order = [...this.groups.values()].sort((a, b) => b.highest - a.highest);
+    this.order.sort((a, b) => b.highest - a.highest);
   }
 }
