@@ -23,7 +23,7 @@ import type {
 } from "./program.ts";
 
 /** Largest register, counter or meter array that is allocated. */
-const maxArraySize = 1 << 28;
+const maxArraySize = 1 << 26;
 
 function readSize(cursor: JsonCursor): number {
   const size = cursor.naturalNumber();

@@ -22,7 +22,7 @@ import * as arithmetic from "./runtime-arithmetic.ts";
 import { popFront, pushFront } from "./stack-shift.ts";
 import { TableBuilder } from "./table-builder.ts";
 import { type TargetFields, targetCode, targetFields } from "./target-fields.ts";
-import type { TraceEvent } from "./trace.ts";
+import type { TraceEvent, Tracer } from "./trace.ts";
 
 const mebibyte = 1 << 20;
 
@@ -148,6 +148,8 @@ class EngineBuilder {
     const meters = program.meters.map((m) => new MeterArray(m.name, m.id, m.direct ? 0 : m.size, m.unit));
     const valueSets = program.valueSets.map((s) => new ParseValueSet(s.name, s.id, s.width, s.maxSize));
     const runtime = this.runtime(registers, counters, meters, valueSets);
+    let listener: Tracer | undefined;
+    let tracedFunctions: CompiledFunctions | undefined;
     const fieldsOf = (elements: Bmv2Program["fieldLists"][number]["elements"]): readonly FieldSlot[] =>
       elements.flatMap((element) =>
         element.kind === "field" ? [layout.field(element.header, element.field, element.path)] : [],
@@ -159,7 +161,14 @@ class EngineBuilder {
       layout,
       target: this.target,
       functions: instantiate(source, runtime),
-      traced: (tracer) => instantiate(this.generate(true), { ...runtime, trace: tracer }),
+      traced: (tracer) => {
+        listener = tracer;
+        tracedFunctions ??= instantiate(this.generate(true), {
+          ...runtime,
+          trace: (event: TraceEvent) => listener?.(event),
+        });
+        return tracedFunctions;
+      },
       tables: byName(this.tables),
       profiles: this.profiles,
       counters: byName(counters),

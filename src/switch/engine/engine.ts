@@ -57,7 +57,7 @@ export interface Engine {
   /** Where the metadata lives that the switch itself reads and writes. */
   readonly target: TargetFields;
   readonly functions: CompiledFunctions;
-  /** Compiles the traced variant; it shares the run-time state. */
+  /** The traced variant, which shares the run-time state and reports to the last tracer given. */
   traced(tracer: Tracer): CompiledFunctions;
   readonly tables: ReadonlyMap<string, Table>;
   readonly profiles: ReadonlyMap<string, ActionProfile>;

@@ -70,8 +70,8 @@ function storeCode(slot: FieldSlot | undefined, name: string): string {
 
 /** Source of the functions by which the switch sets metadata before ingress, before the queue and before egress. */
 export function targetCode(fields: TargetFields, dropPort: number): string {
-  // Any value but the drop port: after egress only equality with it counts.
-  const noDrop = dropPort === 0 ? 1 : dropPort - 1;
+  // As in simple_switch: the drop port plus one, cut to the field's width. Only equality with the drop port counts.
+  const noDrop = (dropPort + 1) % 2 ** fields.egressSpec.width;
   return `function setIngressPort(p, port) { ${storeCode(fields.ingressPort, "port")} }
 function beginPass(p, type, time) {
 const length = p.length;
