@@ -25,15 +25,29 @@ function roomFor(count: number): number {
 }
 
 /**
+ * What a client takes that did not read the appendix: gRPC's C++ core refuses headers above 8 KB unless it is told otherwise, and ends the
+ * other streams of the connection with them, so the client would not be the primary any more.
+ */
+const DEFAULT_ROOM = 7_500;
+
+/**
  * The `google.rpc.Status` for a batch of which at least one member failed: code UNKNOWN and one `p4.v1.Error` per member in order
  * (P4Runtime specification 10 and 12.3). Texts are shortened so far that the whole fits the room.
  *
  * @param results one per member; undefined for one that went well.
+ * @param takesLongHeaders whether the client is known to take as much as the appendix says.
  */
-export function batchStatus(results: readonly (StatusError | undefined)[], message: string): Uint8Array {
-  for (const longest of [1000, 300, 120, 60, 30, 12]) {
-    const bytes = statusWith(results, message, longest);
-    if (bytes.length <= roomFor(results.length)) return bytes;
+export function batchStatus(
+  results: readonly (StatusError | undefined)[],
+  message: string,
+  takesLongHeaders: boolean,
+): Uint8Array {
+  const lengths = [1000, 300, 120, 60, 30, 12, 0];
+  for (const room of takesLongHeaders ? [roomFor(results.length)] : [DEFAULT_ROOM, roomFor(results.length)]) {
+    for (const longest of lengths) {
+      const bytes = statusWith(results, message, longest);
+      if (bytes.length <= room) return bytes;
+    }
   }
   return statusWith(results, message, 0);
 }

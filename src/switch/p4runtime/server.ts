@@ -121,14 +121,15 @@ export class P4RuntimeServer {
     this.#pipeline = new Pipeline(options.target);
     this.#server = new Server(CHANNEL_OPTIONS);
     const handlers: P4RuntimeHandlers = {
-      Write: (call, callback) => this.#unary(callback, () => this.#write(call.request)),
+      Write: (call, callback) => this.#unary(call.metadata, callback, () => this.#write(call.request)),
       Read: (call) => this.#read(call),
       SetForwardingPipelineConfig: (call, callback) =>
-        this.#unary(callback, () => this.#setPipeline(call.request)),
+        this.#unary(call.metadata, callback, () => this.#setPipeline(call.request)),
       GetForwardingPipelineConfig: (call, callback) =>
-        this.#unary(callback, () => this.#getPipeline(call.request)),
+        this.#unary(call.metadata, callback, () => this.#getPipeline(call.request)),
       StreamChannel: (call) => this.#open(call),
-      Capabilities: (call, callback) => this.#unary(callback, () => this.#capabilities(call.request)),
+      Capabilities: (call, callback) =>
+        this.#unary(call.metadata, callback, () => this.#capabilities(call.request)),
     };
     this.#server.addService(P4RuntimeService, { ...handlers });
     options.target.onPacketIn((packet) => this.#packetIn(packet));
@@ -225,12 +226,12 @@ export class P4RuntimeServer {
   }
 
   /** Answer a unary call with what `serve` returns or throws. */
-  #unary<Response>(callback: sendUnaryData<Response>, serve: () => Response): void {
+  #unary<Response>(request: Metadata, callback: sendUnaryData<Response>, serve: () => Response): void {
     let response: Response;
     try {
       response = serve();
     } catch (error) {
-      callback(serviceError(error));
+      callback(serviceError(error, request));
       return;
     }
     callback(null, response);
@@ -293,7 +294,7 @@ export class P4RuntimeServer {
       if (refused > 0) throw new BatchError(results, `${refused} of ${results.length} reads failed`);
       call.end();
     } catch (error) {
-      call.emit("error", serviceError(error));
+      call.emit("error", serviceError(error, call.metadata));
     }
   }
 
@@ -503,10 +504,21 @@ function drained(call: ServerWritableStream<ReadRequest, Init<ReadResponse>>): P
   });
 }
 
-function serviceError(error: unknown): { code: number; details: string; metadata?: Metadata } {
+/** gRPC for Node, which our own client is made with, takes headers of any size that HTTP/2 does. */
+function takesLongHeaders(request: Metadata): boolean {
+  return request.get("user-agent").some((agent) => agent.toString().includes("grpc-node-js"));
+}
+
+function serviceError(
+  error: unknown,
+  request: Metadata,
+): { code: number; details: string; metadata?: Metadata } {
   if (error instanceof BatchError) {
     const metadata = new Metadata();
-    metadata.set("grpc-status-details-bin", Buffer.from(batchStatus(error.results, error.message)));
+    metadata.set(
+      "grpc-status-details-bin",
+      Buffer.from(batchStatus(error.results, error.message, takesLongHeaders(request))),
+    );
     return { code: Code.UNKNOWN, details: error.message, metadata };
   }
   const status = statusOf(error);
