@@ -7,7 +7,8 @@ import { p4infoFromBinary } from "../../src/p4info/index.ts";
 import { Code } from "../../src/p4runtime/code.ts";
 import { insert, modify, remove } from "../../src/p4runtime/entities.ts";
 import { P4RuntimeServer } from "../../src/switch/p4runtime/server.ts";
-import { EmbeddedSwitchTarget, type SwitchIo } from "../../src/switch/p4runtime/switch-target.ts";
+import { EmbeddedSwitchTarget, ioOf } from "../../src/switch/p4runtime/switch-target.ts";
+import { SwitchRunner } from "../../src/switch/ports/switch-runner.ts";
 import { Switch } from "../../src/switch/switch.ts";
 import { parseIpv4, parseMac } from "../../src/wire/address.ts";
 import { AGGREGATION_PORT, Kind, ModeId } from "../../src/wire/aggregation.ts";
@@ -42,35 +43,24 @@ const topology: Topology = {
 /** The embedded switch with its P4Runtime server; frames that leave by a port are kept. */
 async function startSwitch() {
   const sw = new Switch(undefined, { cpuPort: CPU, ports: [0, 1, 2, 3, 4, 5, 6, 7, CPU] });
+  const runner = new SwitchRunner(sw);
+  stopAfterTest(() => runner.close());
   const sent: { readonly port: number; readonly data: Uint8Array }[] = [];
-  let listener: (data: Uint8Array) => void = () => {};
-  const handle = (event: Parameters<Switch["handle"]>[0]): void => {
-    for (const action of sw.handle(event, 0)) {
-      if (action.kind === "transmit") sent.push({ port: action.port, data: action.data });
-      if (action.kind === "toCpu") listener(action.data);
-    }
-  };
-  const io: SwitchIo = {
-    now: () => 0,
-    packetOut: (data) => handle({ kind: "packetOut", data }),
-    onPacketIn: (callback) => {
-      listener = callback;
-    },
-  };
-  const server = await P4RuntimeServer.start({
-    target: new EmbeddedSwitchTarget(sw, io),
-    address: "127.0.0.1:0",
-  });
+  const inlets = new Map<number, (frame: Uint8Array) => void>();
+  for (let port = 0; port < 8; port++)
+    runner.attach(port, {
+      name: `port ${port}`,
+      send: (data) => sent.push({ port, data }),
+      onFrame: (inlet) => inlets.set(port, inlet),
+      statistics: () => ({ received: 0, sent: 0, errors: {} }),
+      close: () => Promise.resolve(),
+    });
+  const target = new EmbeddedSwitchTarget(sw, ioOf(runner));
+  const server = await P4RuntimeServer.start({ target, address: "127.0.0.1:0" });
   stopAfterTest(() => server.close());
   const client = await connect(server.address);
   await client.arbitrate(1n);
-  return {
-    sw,
-    sent,
-    client,
-    server,
-    receive: (port: number, data: Uint8Array) => handle({ kind: "packet", port, data }),
-  };
+  return { sw, sent, client, server, receive: (port: number, data: Uint8Array) => inlets.get(port)?.(data) };
 }
 
 async function startProgram() {

@@ -186,15 +186,23 @@ export class ProfileStore {
       0,
     );
     this.#checkRoom(profile, bound.length);
-    const members = bound.map((member): GroupMember => {
-      const memberId = profile.nextHiddenId++;
-      this.#program.setMember(profile.schema, memberId, targetAction(member.action));
-      return { memberId, weight: member.weight, watchPort: member.watchPort };
-    });
     const groupId = profile.nextHiddenId++;
-    this.#program.setGroup(profile.schema, groupId, members);
+    const memberIds: number[] = [];
+    const members: GroupMember[] = [];
+    try {
+      for (const { action, weight, watchPort } of bound) {
+        const memberId = profile.nextHiddenId++;
+        this.#program.setMember(profile.schema, memberId, targetAction(action));
+        memberIds.push(memberId);
+        members.push({ memberId, weight, watchPort });
+      }
+      this.#program.setGroup(profile.schema, groupId, members);
+    } catch (error) {
+      for (const memberId of memberIds) this.#program.setMember(profile.schema, memberId, undefined);
+      throw error;
+    }
     profile.hiddenMembers += members.length;
-    return { groupId, memberIds: members.map((member) => member.memberId) };
+    return { groupId, memberIds };
   }
 
   removeOneShot(table: TableSchema, oneShot: OneShot): void {

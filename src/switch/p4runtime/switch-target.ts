@@ -9,6 +9,7 @@ import type {
 } from "../../p4runtime/schema.ts";
 import { SwitchConfigError } from "../bmv2json/config-error.ts";
 import type { Engine } from "../engine/compile.ts";
+import type { SwitchRunner } from "../ports/switch-runner.ts";
 import type { MeterConfig } from "../state/meter.ts";
 import type { Digest, Switch } from "../switch.ts";
 import type { ActionProfile } from "../tables/action-profile.ts";
@@ -43,6 +44,23 @@ export interface SwitchIo {
   onPacketIn(listener: (data: Uint8Array) => void): void;
   /** Call the listener with every `digest` action of the switch. */
   onDigest?(listener: (digest: Pick<Digest, "list" | "values">) => void): void;
+}
+
+/** The world of a switch that a runner drives. It takes the runner's listener. */
+export function ioOf(runner: SwitchRunner): SwitchIo {
+  let packetIn: (data: Uint8Array) => void = () => {};
+  let digest: (sample: Pick<Digest, "list" | "values">) => void = () => {};
+  runner.listen({ packetIn: (data) => packetIn(data), digest: (sample) => digest(sample) });
+  return {
+    now: () => runner.now(),
+    packetOut: (data) => runner.packetOut(data),
+    onPacketIn: (listener) => {
+      packetIn = listener;
+    },
+    onDigest: (listener) => {
+      digest = listener;
+    },
+  };
 }
 
 /** The embedded switch as a target of the P4Runtime server. */

@@ -272,7 +272,12 @@ export class TableStore {
     this.#checkCounter(schema, message.counterData);
     const action = message.action === undefined ? undefined : this.#acquire(schema, message.action, false);
     if (action !== undefined) {
-      before.installed.setAction(choiceOf(action));
+      try {
+        before.installed.setAction(choiceOf(action));
+      } catch (error) {
+        this.#release(schema, action);
+        throw error;
+      }
       this.#release(schema, before.action);
     }
     // An absent meter configuration resets the meter; absent counter data leave the counter alone (9.1.7).
