@@ -97,6 +97,31 @@ describe("dropping in ingress", () => {
   });
 });
 
+describe("mark_to_drop", () => {
+  it("acts on the copy of standard_metadata that it is given", () => {
+    const copied = (body: readonly Json[]) =>
+      new Switch(
+        program({
+          types: {
+            copy_t: [
+              ["egress_spec", 9],
+              ["mcast_grp", 16],
+              ["pad", 7],
+            ],
+          },
+          headers: { copy: "copy_t" },
+          deparser: [],
+          ingressBody: body,
+        }),
+      );
+    const mark = call("mark_to_drop", { type: "header", value: "copy" });
+    expect(frames(copied([mark]), bytes("aa"))).toEqual(["0:aa"]);
+    expect(frames(copied([mark, assign(sm("egress_spec"), field("copy.egress_spec"))]), bytes("aa"))).toEqual(
+      [],
+    );
+  });
+});
+
 describe("clones", () => {
   const clone = (name: string, session: number, list = 0) => call(name, hex(session), hex(list));
   const i2e = (session: number, list = 0) => clone("clone_ingress_pkt_to_egress", session, list);

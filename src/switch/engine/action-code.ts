@@ -161,6 +161,15 @@ function drop(context: Context): string {
   return `u[${spec?.index}] = dropPort;${group === undefined ? "" : ` u[${group.index}] = 0;`}`;
 }
 
+/** Acts on the header that it is given: p4c passes a copy of standard_metadata where an action has it as `inout`. */
+function markToDrop(context: Context): string {
+  const { slot } = context.expressions.header(parameter(context, 0));
+  const spec = slot.fields.find((field) => field.name === "egress_spec");
+  if (spec === undefined) return unknownName("field", `${slot.name}.egress_spec`, context.primitive.path);
+  const group = slot.fields.find((field) => field.name === "mcast_grp");
+  return `u[${spec.index}] = dropPort;${group === undefined ? "" : ` u[${group.index}] = 0;`}`;
+}
+
 function registerRead(context: Context): string {
   const target = context.expressions.assignable(parameter(context, 0));
   const name = namedArgument(parameter(context, 1), "register_array", context.primitive.path);
@@ -284,7 +293,7 @@ const primitives: ReadonlyMap<string, PrimitiveKind> = new Map<string, Primitive
   ["no_op", { arity: 0, generate: () => "" }],
   ["exit", { arity: 0, generate: () => "p.exit = 1;" }],
   ["drop", { arity: 0, generate: drop }],
-  ["mark_to_drop", { arity: 1, generate: drop }],
+  ["mark_to_drop", { arity: 1, generate: markToDrop }],
   ["assert", { arity: 1, generate: assertion }],
   ["assume", { arity: 1, generate: assertion }],
   ["log_msg", { arity: 2, generate: logMessage }],
