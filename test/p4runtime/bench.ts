@@ -40,7 +40,7 @@ export async function connect(
   address: string,
   options: Partial<ClientOptions> = {},
 ): Promise<P4RuntimeClient> {
-  const client = await P4RuntimeClient.connect({ address, timeout: 5000, ...options });
+  const client = await P4RuntimeClient.connect({ address, timeout: 60_000, ...options });
   stopAfterTest(() => client.close());
   return client;
 }
