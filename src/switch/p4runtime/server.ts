@@ -85,7 +85,8 @@ const CHANNEL_OPTIONS = {
   "grpc.max_receive_message_length": -1,
   "grpc.max_send_message_length": -1,
   "grpc.keepalive_time_ms": 30_000,
-  "grpc.keepalive_timeout_ms": 10_000,
+  // A client that computes for a while does not answer at once.
+  "grpc.keepalive_timeout_ms": 60_000,
 };
 
 /** P4Runtime over gRPC for one device. */
