@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Switch } from "../../src/switch/index.ts";
 import { bytes, text } from "./fixtures/builder.ts";
@@ -64,5 +65,29 @@ describe("an IPv4 router", () => {
     shared.fill(0xee);
     expect(text(out)).toBe(before);
     expect(text(sw.inject(7, frame)[0]?.data)).toBe(before);
+  });
+
+  it("handles any bytes: each packet leaves or is counted as a drop", () => {
+    const sw = routed();
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            fc.uint8Array({ maxLength: 80 }),
+            // Cut or damaged IPv4.
+            fc.tuple(fc.uint8Array({ maxLength: 4 }), fc.nat(64)).map(([noise, at]) => {
+              const frame = ipv4Frame({ destination: 0x0a000001 });
+              frame.set(noise, Math.min(at, 60));
+              return frame.slice(0, at);
+            }),
+          ),
+          { maxLength: 20 },
+        ),
+        (frames) => {
+          for (const frame of frames)
+            expect(sw.handle({ kind: "packet", port: 1, data: frame }, 0)).toHaveLength(1);
+        },
+      ),
+    );
   });
 });
