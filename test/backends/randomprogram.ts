@@ -28,7 +28,9 @@ import {
   parameter,
   program,
   slice,
+  unary,
   update,
+  valid,
   when,
 } from "./nodes.ts";
 import type { Dice } from "./traffic.ts";
@@ -88,6 +90,8 @@ export function randomProgram(name: string, dice: Dice): Program {
     ],
     controls,
     ingress: [
+      // The fields of an invalid header are whatever a target has there.
+      when(unary("!", valid("args")), [{ kind: "drop" }, { kind: "exit" }]),
       { kind: "applyControl", control: "first" },
       { kind: "assign", target: intrinsic("egress_port"), value: cast(slice(b8, 2, 0), bit(9)) },
       when(sample(logical(2), dice), [{ kind: "applyControl", control: "second" }], [{ kind: "drop" }]),
@@ -243,7 +247,9 @@ class RandomControl {
     const key = Array.from({ length: 1 + dice.below(2) }, (_, i) => {
       const expression = places[dice.below(places.length)] ?? b8;
       const isBits = expression.type.kind === "bit";
-      const match = isBits ? (kinds[dice.below(i === 0 ? kinds.length : 4)] ?? "exact") : "exact";
+      // BMv2 counts the prefix of an LPM key from the key's first byte, so keys of part bytes are left out.
+      const kindCount = i === 0 && widthOf(expression.type) % 8 === 0 ? kinds.length : kinds.length - 1;
+      const match = isBits ? (kinds[dice.below(kindCount)] ?? "exact") : "exact";
       return { name: `k${i}`, expression, match };
     });
     const actions = this.#actions.map((a) => a.name);

@@ -29,16 +29,26 @@ const DEVICE = 1n;
 /** Fewer than a queue of simple_switch holds, so that a burst loses nothing. */
 const BURST = 40;
 
-/** simple_switch_grpc with its ports on gRPC: no interfaces, no privileges. */
+/**
+ * simple_switch_grpc with its ports on gRPC: no interfaces, no privileges. For one program each: the replicas of multicast groups
+ * stay in BMv2 when another program comes, even after their groups were deleted.
+ */
 export class SimpleSwitch {
   readonly #process: ChildProcess;
   readonly #client: P4RuntimeClient;
   readonly #dataplane: Client;
+  readonly #output: () => string;
 
-  private constructor(process: ChildProcess, client: P4RuntimeClient, dataplane: Client) {
+  private constructor(
+    process: ChildProcess,
+    client: P4RuntimeClient,
+    dataplane: Client,
+    output: () => string,
+  ) {
     this.#process = process;
     this.#client = client;
     this.#dataplane = dataplane;
+    this.#output = output;
   }
 
   static async start(binary: string): Promise<SimpleSwitch> {
@@ -68,7 +78,8 @@ export class SimpleSwitch {
           timeout: 5000,
         });
         await client.arbitrate(1n);
-        return new SimpleSwitch(child, client, new Client(`127.0.0.1:${data}`, credentials.createInsecure()));
+        const dataplane = new Client(`127.0.0.1:${data}`, credentials.createInsecure());
+        return new SimpleSwitch(child, client, dataplane, () => output);
       } catch {
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
@@ -133,11 +144,17 @@ export class SimpleSwitch {
     return out.map((list) => list.sort());
   }
 
+  /** The last of what the process wrote. */
+  get output(): string {
+    return this.#output();
+  }
+
   async stop(): Promise<void> {
     this.#dataplane.close();
     await this.#client.close();
     this.#process.kill();
-    if (this.#process.exitCode === null) await new Promise((resolve) => this.#process.once("exit", resolve));
+    if (this.#process.exitCode === null && this.#process.signalCode === null)
+      await new Promise((resolve) => this.#process.once("exit", resolve));
   }
 }
 

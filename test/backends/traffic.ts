@@ -118,7 +118,8 @@ function suitConstEntries(p: Program, fields: Map<string, bigint>, dice: Dice): 
 export function fill(s: Switch, p: Program, arrivals: readonly Arrival[], seed: number): void {
   for (let id = 1; id < 16; id++) {
     s.replication.insertGroup(id, [
-      { port: id % 4, instance: id },
+      // simple_switch_grpc takes no replica to port 0.
+      { port: 1 + (id % 4), instance: id },
       { port: 5, instance: 1 },
     ]);
     s.replication.insertSession(id, [{ port: 3, instance: id }]);
