@@ -19,7 +19,7 @@ import {
   type WorkerEvent,
 } from "gradplane/host/libra";
 import { Lab } from "gradplane/lab";
-import type { NumericMode } from "gradplane/numeric";
+import { type NumericMode, rowCodec } from "gradplane/numeric";
 import { p4infoFromBinary } from "gradplane/p4runtime";
 import { loadBrown, type Sample } from "./brown.ts";
 import { ExactnessCheck, fingerprint } from "./exactness.ts";
@@ -113,6 +113,7 @@ export default scenario({
       on: undefined,
       slotBase: 0,
       rows: rows.length,
+      scale: rowCodec(mode).scale,
       firstRound: 1,
     };
     let placement = start;
@@ -192,7 +193,8 @@ export default scenario({
         program: { p4info, deviceConfig },
         aggregation: { options: aggregation.options, lookupTable },
         onNotice: (notice) => {
-          notices.push(notice); console.error(performance.now(), JSON.stringify(notice));
+          notices.push(notice);
+
           if (notice.kind === "lookups") progress.show(`${notice.name}: ${notice.written} lookup entries`);
         },
         onPlacement: (p) => {
@@ -212,6 +214,7 @@ export default scenario({
         workers: start.workers,
         server: "ps",
         rows: rows.length,
+        scale: start.scale,
         firstRound: 1,
       });
       const trainingAt = performance.now();
@@ -329,6 +332,7 @@ async function trainInLab(
     on: undefined,
     slotBase: 0,
     rows: grid.rows.length,
+    scale: 0,
     firstRound: 1,
   };
   const layout = layoutOf({ hosts: nodes, switches: [] }, placement, grid);

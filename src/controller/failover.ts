@@ -24,6 +24,7 @@ export interface JobRequest {
   readonly workers: readonly string[];
   readonly server: string;
   readonly rows: number;
+  readonly scale: number;
   readonly firstRound: number;
 }
 

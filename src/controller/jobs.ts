@@ -1,3 +1,5 @@
+import { resetRounds } from "../numeric/aggregator.ts";
+
 /** Where a job runs: the controller's decision, told to its hosts. */
 export interface Placement {
   readonly job: number;
@@ -11,6 +13,8 @@ export interface Placement {
   /** First slot of the job on that switch. */
   readonly slotBase: number;
   readonly rows: number;
+  /** The header's `scale` of the job's packets: its unit. */
+  readonly scale: number;
   /** First round of this generation; 32-bit serial number. */
   readonly firstRound: number;
 }
@@ -47,11 +51,9 @@ export interface SlotReset {
   readonly round: number;
 }
 
-/**
- * What each bank of a job's slots is set to before a generation starts, so that whatever the register held, `firstRound` and all later
- * rounds are newer and every earlier one is not equal: two rounds back in the bank of `firstRound`, three in the other.
- */
+/** The RESETs of a placement: both banks of each of its slots. */
 export function slotResets(p: Placement): readonly SlotReset[] {
-  const rounds = [(p.firstRound - 2) >>> 0, (p.firstRound - 3) >>> 0];
-  return range(p.slotBase, p.rows).flatMap((slot) => rounds.map((round) => ({ slot, round })));
+  return range(p.slotBase, p.rows).flatMap((slot) =>
+    resetRounds(p.firstRound).map((round) => ({ slot, round })),
+  );
 }

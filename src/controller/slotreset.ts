@@ -14,7 +14,7 @@ export interface SlotResetOptions {
   readonly window: number;
 }
 
-const DEFAULTS: SlotResetOptions = { timeout: 100, attempts: 20, window: 128 };
+const DEFAULTS: SlotResetOptions = { timeout: 250, attempts: 20, window: 128 };
 
 interface Pending {
   readonly frame: Uint8Array;
@@ -24,7 +24,8 @@ interface Pending {
 
 /**
  * Resets the slots of a placement by control packets, since BMv2's P4Runtime server cannot write registers: one RESET per slot and
- * bank goes through the switch's program and comes back to the controller. A pure state machine; times in milliseconds.
+ * bank goes through the switch's program and comes back to the controller. It precedes the job's admission entries: from then on the
+ * switch refuses copies that come late. A pure state machine; times in milliseconds.
  */
 export class SlotReset {
   readonly #options: SlotResetOptions;

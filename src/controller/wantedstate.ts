@@ -83,6 +83,7 @@ export function jobEntries(
   const job = {
     full_mask: 2 ** p.workers.length - 1,
     generation: p.generation,
+    scale: p.scale,
     result_port: portTo(p.server),
     server_mac: server.mac,
     server_addr: server.ipv4,

@@ -30,6 +30,10 @@ export const AGGREGATOR_EVENTS = [
   "refused_unknown",
   /** The job has moved: the packet belongs to another placement. */
   "refused_generation",
+  /** The packet's values are in another unit than the job's: sums of them would mean nothing. */
+  "refused_scale",
+  /** RESET of a slot whose job has been admitted: a copy that comes late must not touch what runs. */
+  "refused_reset",
   /** Wrong version, kind, mode, lane count or length; RESET from anywhere but the controller's port. */
   "malformed",
   "collect_result",
@@ -72,6 +76,8 @@ export interface Admission {
   /** Bits of all workers of the job. */
   readonly full: number;
   readonly generation: number;
+  /** The header's `scale` of all of the job's packets, 0..255. */
+  readonly scale: number;
 }
 
 /** Is serial number `a` newer than `b` (RFC 1982, 32 bits)? Rounds wrap, so they are never compared as integers. */
@@ -147,6 +153,7 @@ export class GoldenAggregator {
     // Without a bit a contribution would never be a duplicate, so the collector may not contribute.
     if ((admission.bit === 0) !== (kind === Kind.COLLECT)) return this.#refuse("refused_unknown");
     if (admission.generation !== header.generation) return this.#refuse("refused_generation");
+    if (admission.scale !== header.scale) return this.#refuse("refused_scale");
     return kind === Kind.COLLECT ? this.#collect(header, admission) : this.#contribute(message, admission);
   }
 
@@ -212,6 +219,9 @@ export class GoldenAggregator {
 
   #reset(header: AggregationHeader): AggregatorOutcome {
     if (header.slot >= this.format.slots) return this.#refuse("refused_unknown");
+    const chunk = Math.floor(header.slot / this.format.chunk);
+    if (this.#admissions.has(admissionKey(header.job, header.member, chunk)))
+      return this.#refuse("refused_reset");
     this.#rounds[header.slot * 2 + (header.round & 1)] = header.round;
     this.counters.reset++;
     return { event: "reset", answers: [{ to: "sender", header: { ...header }, lanes: NO_LANES }] };
@@ -244,6 +254,15 @@ function admissionKey(job: number, member: number, chunk: number): number {
   return (job * 256 + member) * 65536 + chunk;
 }
 
+/**
+ * Rounds that both banks of a slot are reset to before a placement starts, one RESET each: whatever the register held, `firstRound` and
+ * all later rounds are then newer, and no earlier one is equal. Two rounds back in the bank of `firstRound`, three in the other.
+ * RESETs come before the job's admission entries; after those they are refused.
+ */
+export function resetRounds(firstRound: number): readonly [number, number] {
+  return [(firstRound - 2) >>> 0, (firstRound - 3) >>> 0];
+}
+
 /** Who may use a job's slots, in the controller's words. */
 export interface JobAdmission {
   readonly job: number;
@@ -253,6 +272,7 @@ export interface JobAdmission {
   /** First slot; a multiple of the chunk. */
   readonly slotBase: number;
   readonly rows: number;
+  readonly scale: number;
 }
 
 /** The admission entries of a job: each worker and the collector, for each chunk of its slots. */
@@ -270,6 +290,7 @@ export function admissionsOf(job: JobAdmission, chunk: number): Admission[] {
         bit: member === COLLECTOR ? 0 : (1 << member) >>> 0,
         full,
         generation: job.generation,
+        scale: job.scale,
       });
   return entries;
 }

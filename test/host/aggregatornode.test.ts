@@ -102,7 +102,12 @@ describe("an aggregator on the network", () => {
       lanes: new Int32Array(0),
     });
     expect(golden.receive(reset)?.event).toBe("malformed");
-    expect(golden.receive(reset, true)?.event).toBe("reset");
+    expect(golden.receive(reset, true)?.event).toBe("refused_reset");
+    const unknown = aggregationFrame(request, {
+      header: { ...header, kind: Kind.RESET, job: header.job + 1, round: 9 },
+      lanes: new Int32Array(0),
+    });
+    expect(golden.receive(unknown, true)?.event).toBe("reset");
     expect(golden.receive(aggregationFrame(request, { header, lanes }))?.event).toBe("stale");
   });
 });

@@ -193,7 +193,16 @@ function run(s: Setting): Outcome {
   };
   if (s.onSwitch) for (const name of ["s1", "s2"]) jobs.handle({ kind: "switchReady", name });
   const workers = topology.hosts.slice(0, s.workers).map((h) => h.name);
-  carryOut(jobs.start({ job: JOB, workers, server: "ps", rows: ROWS.length, firstRound: s.firstRound }));
+  carryOut(
+    jobs.start({
+      job: JOB,
+      workers,
+      server: "ps",
+      rows: ROWS.length,
+      scale: rowCodec(s.mode).scale,
+      firstRound: s.firstRound,
+    }),
+  );
   if (placement === undefined) throw new Error("the job was not placed");
   const first = layoutOf(placement);
 

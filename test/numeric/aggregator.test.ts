@@ -1,11 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  type Admission,
   AGGREGATOR_EVENTS,
   type AggregatorFormat,
   admissionsOf,
   GoldenAggregator,
   isNewerRound,
+  resetRounds,
 } from "../../src/numeric/aggregator.ts";
 import { DEFAULT_SLICES, Fp32Converter, float32Code, fp32Format } from "../../src/numeric/fp32.ts";
 import { type AggregationHeader, COLLECTOR, Flag, Kind, ModeId } from "../../src/wire/aggregation.ts";
@@ -32,11 +34,20 @@ function header(changes: Partial<AggregationHeader> = {}): AggregationHeader {
   };
 }
 
-function aggregator(workers: number, format: AggregatorFormat = FORMAT, rows = 6): GoldenAggregator {
-  const golden = new GoldenAggregator(format);
+function entriesOf(workers: number, format: AggregatorFormat = FORMAT, rows = 6, scale = 8): Admission[] {
   const members = Array.from({ length: workers }, (_, member) => member);
-  const job = { job: JOB, generation: 1, workers: members, slotBase: 4, rows };
-  for (const entry of admissionsOf(job, format.chunk)) golden.admit(entry);
+  const job = { job: JOB, generation: 1, workers: members, slotBase: 4, rows, scale };
+  return admissionsOf(job, format.chunk);
+}
+
+function aggregator(
+  workers: number,
+  format: AggregatorFormat = FORMAT,
+  rows = 6,
+  scale = 8,
+): GoldenAggregator {
+  const golden = new GoldenAggregator(format);
+  for (const entry of entriesOf(workers, format, rows, scale)) golden.admit(entry);
   return golden;
 }
 
@@ -58,16 +69,16 @@ describe("a slot of the aggregator", () => {
     const golden = aggregator(3);
     expect(send(golden, { member: 0 }, 1).event).toBe("contribution");
     expect(send(golden, { member: 1 }, 2).event).toBe("contribution");
-    const last = send(golden, { member: 2, scale: 17 }, 4);
+    const last = send(golden, { member: 2 }, 4);
     expect(last.event).toBe("complete");
     expect(last.ack).toEqual({
       to: "sender",
-      header: header({ member: 2, scale: 17, kind: Kind.ACK }),
+      header: header({ member: 2, kind: Kind.ACK }),
       lanes: new Int32Array(0),
     });
     expect(last.result).toEqual({
       to: "server",
-      header: header({ member: 2, scale: 17, kind: Kind.RESULT }),
+      header: header({ member: 2, kind: Kind.RESULT }),
       lanes: Int32Array.of(7, 7, 7, 7),
     });
   });
@@ -120,12 +131,10 @@ describe("a slot of the aggregator", () => {
     expect(isNewerRound(1, 0xffffffff)).toBe(true);
     expect(isNewerRound(0xffffffff, 1)).toBe(false);
     expect(isNewerRound(5, 5)).toBe(false);
-    const golden = aggregator(1);
-    for (const round of [0xfffffffe, 0xffffffff])
-      golden.handle(
-        { header: header({ kind: Kind.RESET, round: (round - 2) >>> 0 }), lanes: new Int32Array(0) },
-        true,
-      );
+    const golden = new GoldenAggregator(FORMAT);
+    for (const round of resetRounds(0xfffffffe))
+      golden.handle({ header: header({ kind: Kind.RESET, round }), lanes: new Int32Array(0) }, true);
+    for (const entry of entriesOf(1)) golden.admit(entry);
     for (const round of [0xfffffffe, 0xffffffff, 0, 1, 2])
       expect(send(golden, { round }, round & 7)).toMatchObject({ event: "complete", sum: round & 7 });
     expect(send(golden, { round: 0xfffffffe }, 1).event).toBe("stale");
@@ -171,9 +180,19 @@ describe("a slot of the aggregator", () => {
     send(golden, { member: 0, round: 9 }, 1);
     send(golden, { member: 1, round: 9 }, 1);
     const reset = { header: header({ kind: Kind.RESET, round: 3 }), lanes: new Int32Array(0) };
+    for (const { job, member, chunk } of entriesOf(2)) golden.dismiss(job, member, chunk);
     expect(golden.handle(reset).event).toBe("malformed");
     expect(golden.handle(reset, true)).toEqual({ event: "reset", answers: [{ to: "sender", ...reset }] });
+    for (const entry of entriesOf(2)) golden.admit(entry);
     expect(send(golden, { member: 0, round: 5 }, 4).event).toBe("contribution");
+    expect(send(golden, { member: 1, round: 5 }, 4).sum).toBe(8);
+  });
+
+  it("refuses a RESET that comes late, when the job has been admitted", () => {
+    const golden = aggregator(2);
+    send(golden, { member: 0, round: 5 }, 4);
+    const reset = { header: header({ kind: Kind.RESET, round: 3 }), lanes: new Int32Array(0) };
+    expect(golden.handle(reset, true)).toEqual({ event: "refused_reset", answers: [] });
     expect(send(golden, { member: 1, round: 5 }, 4).sum).toBe(8);
   });
 
@@ -224,6 +243,7 @@ describe("the aggregator refuses and counts", () => {
     ["a worker that collects", { kind: Kind.COLLECT }, "refused_unknown"],
     ["an older placement", { generation: 0 }, "refused_generation"],
     ["a newer placement", { generation: 2 }, "refused_generation"],
+    ["another unit", { scale: 9 }, "refused_scale"],
     ["another version", { version: 2 }, "malformed"],
     ["another lane count", { lanes: 5 }, "malformed"],
     ["another numeric mode", { mode: ModeId.fp32 }, "malformed"],
@@ -287,7 +307,7 @@ describe("mode fp32 in the aggregator", () => {
   const codes = (values: number[]) => values.map((value) => float32Code(value) | 0);
 
   it("adds what the lookup tables give", () => {
-    const golden = aggregator(2, format);
+    const golden = aggregator(2, format, 6, base);
     const [a, b] = [codes([1.5, -0.25, 1e-3, 0]), codes([-1.5, 0.125, 2e-3, -0])];
     send(golden, { mode: ModeId.fp32, scale: base, member: 0 }, a);
     const last = send(golden, { mode: ModeId.fp32, scale: base, member: 1 }, b);
@@ -300,7 +320,7 @@ describe("mode fp32 in the aggregator", () => {
   it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 3.4028234663852886e38])(
     "marks the row for %s and counts the lane as 0",
     (bad) => {
-      const golden = aggregator(2, format);
+      const golden = aggregator(2, format, 6, base);
       send(golden, { mode: ModeId.fp32, scale: base, member: 0 }, codes([1, bad, 1, 1]));
       const last = send(golden, { mode: ModeId.fp32, scale: base, member: 1 }, codes([1, 1, 1, 1]));
       const one = fp32.convert(float32Code(1), base) ?? 0;

@@ -98,6 +98,7 @@ describe("the embedded switch over P4Runtime", () => {
       slotBase: 0,
       rows: 4,
       firstRound: 1,
+      scale: 127,
     };
     const wanted = [...base.entries, ...lookupEntries(steered), ...jobEntries(topology, steered, job)];
     expect(wanted.length).toBeGreaterThan(1000);
@@ -279,6 +280,7 @@ describe("the embedded switch over P4Runtime", () => {
       slotBase: 0,
       rows: 4,
       firstRound: 1,
+      scale: 127,
     };
     const wanted = [...base.entries, ...lookupEntries(steered), ...jobEntries(topology, steered, job)];
     await client.write([

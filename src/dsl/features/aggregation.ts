@@ -169,6 +169,7 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
     bit: p.metadata("worker_bit", u32, "the sender's bit in the bitmap; 0 for the parameter server"),
     full: p.metadata("full_mask", u32, "bits of all workers of the job"),
     generation: p.metadata("job_generation", u16),
+    scale: p.metadata("job_scale", u8, "unit of the job's values"),
     resultPort: p.metadata("result_port", u9),
     serverMac: p.metadata("server_mac", u48),
     serverAddr: p.metadata("server_addr", u32),
@@ -237,6 +238,7 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
       worker_bit: u32,
       full_mask: u32,
       generation: u16,
+      scale: u8,
       result_port: u9,
       server_mac: u48,
       server_addr: u32,
@@ -246,6 +248,7 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
       a.set(m.bit, d.worker_bit);
       a.set(m.full, d.full_mask);
       a.set(m.generation, d.generation);
+      a.set(m.scale, d.scale);
       a.set(m.resultPort, d.result_port);
       a.set(m.serverMac, d.server_mac);
       a.set(m.serverAddr, d.server_addr);
@@ -275,30 +278,37 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
   admission.apply((s) => {
     s.set(m.index, agg.slot.concat(agg.round.slice(0, 0)).cast(u32));
     s.apply(shape);
-    s.if(
-      isRequest("reset"),
-      (reset) =>
-        reset.if(
-          intrinsic.ingress_port.ne(cpu.port),
-          (then) => refuse(then, "malformed"),
-          (then) => then.if(agg.slot.cast(u32).ge(o.rows), (outside) => refuse(outside, "refused_unknown")),
-        ),
-      (other) =>
-        other.if(request.ne(REQUEST.none), (asked) =>
-          asked.apply(member, {
-            hit: (hit) =>
-              hit.if(
+    s.if(isRequest("reset"), (reset) =>
+      reset.if(
+        intrinsic.ingress_port.ne(cpu.port),
+        (then) => refuse(then, "malformed"),
+        (then) => then.if(agg.slot.cast(u32).ge(o.rows), (outside) => refuse(outside, "refused_unknown")),
+      ),
+    );
+    s.if(request.ne(REQUEST.none), (asked) =>
+      asked.apply(member, {
+        hit: (hit) =>
+          hit.if(
+            // A copy that comes late must not touch what runs.
+            isRequest("reset"),
+            (then) => refuse(then, "refused_reset"),
+            (then) =>
+              then.if(
                 // The parameter server has no bit: it may ask and not contribute; a worker the other way round.
                 isRequest("collect")
                   .and(m.bit.ne(0))
                   .or(contributes.and(m.bit.eq(0))),
-                (then) => refuse(then, "refused_unknown"),
-                (then) =>
-                  then.if(agg.generation.ne(m.generation), (old) => refuse(old, "refused_generation")),
+                (role) => refuse(role, "refused_unknown"),
+                (role) =>
+                  role.if(
+                    agg.generation.ne(m.generation),
+                    (old) => refuse(old, "refused_generation"),
+                    (present) => present.if(agg.scale.ne(m.scale), (other) => refuse(other, "refused_scale")),
+                  ),
               ),
-            miss: (miss) => miss.set(request, REQUEST.none),
-          }),
-        ),
+          ),
+        miss: (miss) => miss.if(isRequest("reset").not(), (then) => then.set(request, REQUEST.none)),
+      }),
     );
   });
 

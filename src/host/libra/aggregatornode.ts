@@ -1,8 +1,10 @@
 import {
+  type Admission,
   type AggregatorEvent,
   type AggregatorFormat,
   admissionsOf,
   GoldenAggregator,
+  resetRounds,
 } from "../../numeric/aggregator.ts";
 import { converterOf, rowCodec } from "../../numeric/mode.ts";
 import { AGGREGATION_PORT, AGGREGATION_VERSION, Kind } from "../../wire/aggregation.ts";
@@ -14,7 +16,7 @@ import {
 } from "../../wire/aggregationpacket.ts";
 import { type Addressing, answerTo, parseFrame } from "../../wire/datagram.ts";
 import { addressingBetween, type NetworkAddress, resolveEndpoint } from "../endpoint.ts";
-import { type JobLayout, resetRounds } from "./layout.ts";
+import type { JobLayout } from "./layout.ts";
 
 /** One packet that the aggregator sends. */
 export interface AggregatorPacket {
@@ -35,23 +37,31 @@ export class AggregatorNode {
   readonly golden: GoldenAggregator;
   readonly #address: NetworkAddress;
   readonly #servers = new Map<number, NetworkAddress>();
+  /** Entries of each job's present placement. */
+  readonly #admitted = new Map<number, readonly Admission[]>();
 
   constructor(address: NetworkAddress, format: AggregatorFormat) {
     this.#address = address;
     this.golden = new GoldenAggregator(format);
   }
 
-  /** Takes a job in: its admission entries, then its slots' rounds. What a controller does to a switch. */
+  /** Takes a job in: resets its slots, then writes its admission entries. What a controller does to a switch. */
   place(layout: JobLayout): void {
     const { chunk } = this.golden.format;
     const { job, generation, slotBase } = layout;
-    const workers = layout.workers.map((worker) => worker.member);
-    this.#servers.set(job, resolveEndpoint(layout.server));
-    for (const entry of admissionsOf({ job, generation, workers, slotBase, rows: layout.rows.length }, chunk))
-      this.golden.admit(entry);
-    for (const round of resetRounds(layout))
+    for (const { member, chunk: old } of this.#admitted.get(job) ?? []) this.golden.dismiss(job, member, old);
+    for (const round of resetRounds(layout.firstRound))
       for (let row = 0; row < layout.rows.length; row++)
         this.golden.handle({ header: resetHeader(layout, row, round), lanes: NO_LANES }, true);
+    const workers = layout.workers.map((worker) => worker.member);
+    const { scale } = rowCodec(layout.mode);
+    const entries = admissionsOf(
+      { job, generation, workers, slotBase, rows: layout.rows.length, scale },
+      chunk,
+    );
+    for (const entry of entries) this.golden.admit(entry);
+    this.#admitted.set(job, entries);
+    this.#servers.set(job, resolveEndpoint(layout.server));
   }
 
   /** Handles a frame as a switch does: what is not addressed to the aggregator is none of its business. */

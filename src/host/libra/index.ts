@@ -17,7 +17,6 @@ export {
   isServerOnly,
   type JobLayout,
   parseLayout,
-  resetRounds,
   type WorkerEndpoint,
 } from "./layout.ts";
 export { DEFAULT_OPTIONS, type LibraOptions } from "./options.ts";

@@ -11,8 +11,8 @@ export interface WorkerEndpoint extends Endpoint {
 /**
  * One placement of a job, the same for all its hosts and for the controller. Plain data: it travels as JSON.
  *
- * A job moves by a new layout with a higher generation. The controller first changes the admission entries of the
- * new place, then resets its slots to the rounds before `firstRound`, and only then gives the layout to the hosts.
+ * A job moves by a new layout with a higher generation. The controller first resets the slots of the new
+ * place (`resetRounds`), then writes its admission entries, and only then gives the layout to the hosts.
  */
 export interface JobLayout {
   readonly job: number;
@@ -38,11 +38,6 @@ export const MAX_LANES = 255;
 /** Does the parameter server add in the switch's place? */
 export function isServerOnly(layout: JobLayout): boolean {
   return layout.aggregator.ip === layout.server.ip;
-}
-
-/** Rounds that the controller writes with RESET into both banks of each slot before a placement starts. */
-export function resetRounds(layout: Pick<JobLayout, "firstRound">): readonly [number, number] {
-  return [(layout.firstRound - 1) >>> 0, (layout.firstRound - 2) >>> 0];
 }
 
 /** Is the 16-bit serial number `a` newer than `b`? */

@@ -30,7 +30,7 @@ control Admission(inout headers_t hdr,
 
     @name(".admission.malformed")
     action malformed() {
-        meta.aggregation_event = 7;
+        meta.aggregation_event = 9;
     }
 
     // a member of the job, with the job's data
@@ -39,6 +39,7 @@ control Admission(inout headers_t hdr,
         bit<32> worker_bit,
         bit<32> full_mask,
         bit<16> generation,
+        bit<8> scale,
         bit<9> result_port,
         bit<48> server_mac,
         bit<32> server_addr,
@@ -47,6 +48,7 @@ control Admission(inout headers_t hdr,
         meta.worker_bit = worker_bit;
         meta.full_mask = full_mask;
         meta.job_generation = generation;
+        meta.job_scale = scale;
         meta.result_port = result_port;
         meta.server_mac = server_mac;
         meta.server_addr = server_addr;
@@ -108,14 +110,18 @@ control Admission(inout headers_t hdr,
         if (meta.aggregation_request == 4) {
             if (standard_metadata.ingress_port != 510) {
                 meta.aggregation_request = 0;
-                meta.aggregation_event = 7;
+                meta.aggregation_event = 9;
             } else if ((bit<32>)hdr.aggregation.slot >= 512) {
                 meta.aggregation_request = 0;
                 meta.aggregation_event = 5;
             }
-        } else if (meta.aggregation_request != 0) {
+        }
+        if (meta.aggregation_request != 0) {
             if (member.apply().hit) {
-                if (
+                if (meta.aggregation_request == 4) {
+                    meta.aggregation_request = 0;
+                    meta.aggregation_event = 8;
+                } else if (
                     (meta.aggregation_request == 3 && meta.worker_bit != 0)
                         || ((meta.aggregation_request == 1 || meta.aggregation_request == 2)
                             && meta.worker_bit == 0)
@@ -125,8 +131,11 @@ control Admission(inout headers_t hdr,
                 } else if (hdr.aggregation.generation != meta.job_generation) {
                     meta.aggregation_request = 0;
                     meta.aggregation_event = 6;
+                } else if (hdr.aggregation.scale != meta.job_scale) {
+                    meta.aggregation_request = 0;
+                    meta.aggregation_event = 7;
                 }
-            } else {
+            } else if (meta.aggregation_request != 4) {
                 meta.aggregation_request = 0;
             }
         }

@@ -13,12 +13,14 @@ control Answer(inout headers_t hdr,
     // 4: stale
     // 5: refused_unknown
     // 6: refused_generation
-    // 7: malformed
-    // 8: collect_result
-    // 9: collect_pending
-    // 10: reset
+    // 7: refused_scale
+    // 8: refused_reset
+    // 9: malformed
+    // 10: collect_result
+    // 11: collect_pending
+    // 12: reset
     @name(".answer.events")
-    counter(11, CounterType.packets) events;
+    counter(13, CounterType.packets) events;
 
     @name(".answer.back_to_sender")
     action back_to_sender() {
@@ -81,15 +83,15 @@ control Answer(inout headers_t hdr,
             mark_to_drop(standard_metadata);
         } else if (meta.aggregation_request == 4) {
             standard_metadata.egress_spec = 510;
-            meta.aggregation_event = 10;
+            meta.aggregation_event = 12;
         } else if (meta.aggregation_request == 3) {
             back_to_sender();
             if (meta.slot_relation == 1 && meta.workers_arrived == meta.full_mask) {
                 result();
-                meta.aggregation_event = 8;
+                meta.aggregation_event = 10;
             } else {
                 pending();
-                meta.aggregation_event = 9;
+                meta.aggregation_event = 11;
             }
         } else if (meta.slot_relation == 0) {
             back_to_sender();

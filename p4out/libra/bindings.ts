@@ -1,0 +1,484 @@
+/**
+ * Control plane of libra, with types.
+ * Hot-parameter aggregation for sparse training (Libra, arXiv 2205.05243).
+ * Made from the program's P4Info by gradplane; not to be edited.
+ */
+import {
+  type ActionCall,
+  type BoundClient,
+  bindCounter,
+  bindDefaultEntry,
+  bindDirectCounter,
+  bindEntries,
+  bindPacketIn,
+  bindPacketOut,
+  bindReadableEntries,
+  bindRegister,
+  type LpmInput,
+  type NoParams,
+  type Value,
+} from "gradplane/p4runtime";
+
+/** Parameters of action forwarding.to_port. */
+export type ForwardingToPortParams = {
+  /** bit<9> */
+  readonly port: Value;
+  /** bit<48> */
+  readonly dst_mac: Value;
+};
+
+/**
+ * Action forwarding.to_port with its arguments.
+ * to the next hop
+ */
+export type ForwardingToPortCall = ActionCall<"forwarding.to_port", ForwardingToPortParams>;
+
+/**
+ * Action forwarding.to_local with its arguments.
+ * for an address of the switch
+ */
+export type ForwardingToLocalCall = ActionCall<"forwarding.to_local", NoParams>;
+
+/** Action forwarding.no_route with its arguments. */
+export type ForwardingNoRouteCall = ActionCall<"forwarding.no_route", NoParams>;
+
+/** Action admission.is_contribution with its arguments. */
+export type AdmissionIsContributionCall = ActionCall<"admission.is_contribution", NoParams>;
+
+/** Action admission.is_null with its arguments. */
+export type AdmissionIsNullCall = ActionCall<"admission.is_null", NoParams>;
+
+/** Action admission.is_collect with its arguments. */
+export type AdmissionIsCollectCall = ActionCall<"admission.is_collect", NoParams>;
+
+/** Action admission.is_reset with its arguments. */
+export type AdmissionIsResetCall = ActionCall<"admission.is_reset", NoParams>;
+
+/** Action admission.malformed with its arguments. */
+export type AdmissionMalformedCall = ActionCall<"admission.malformed", NoParams>;
+
+/** Parameters of action admission.admit. */
+export type AdmissionAdmitParams = {
+  /** bit<32> */
+  readonly worker_bit: Value;
+  /** bit<32> */
+  readonly full_mask: Value;
+  /** bit<16> */
+  readonly generation: Value;
+  /** bit<8> */
+  readonly scale: Value;
+  /** bit<9> */
+  readonly result_port: Value;
+  /** bit<48> */
+  readonly server_mac: Value;
+  /** bit<32> */
+  readonly server_addr: Value;
+  /** bit<16> */
+  readonly ack_session: Value;
+};
+
+/**
+ * Action admission.admit with its arguments.
+ * a member of the job, with the job's data
+ */
+export type AdmissionAdmitCall = ActionCall<"admission.admit", AdmissionAdmitParams>;
+
+/** Action admission.refuse_unknown with its arguments. */
+export type AdmissionRefuseUnknownCall = ActionCall<"admission.refuse_unknown", NoParams>;
+
+/**
+ * Action slot.advance_round with its arguments.
+ * serial comparison (RFC 1982); a newer round takes the slot
+ */
+export type SlotAdvanceRoundCall = ActionCall<"slot.advance_round", NoParams>;
+
+/** Action slot.peek_round with its arguments. */
+export type SlotPeekRoundCall = ActionCall<"slot.peek_round", NoParams>;
+
+/** Action slot.reset_round with its arguments. */
+export type SlotResetRoundCall = ActionCall<"slot.reset_round", NoParams>;
+
+/** Action slot.restart_bitmap with its arguments. */
+export type SlotRestartBitmapCall = ActionCall<"slot.restart_bitmap", NoParams>;
+
+/** Action slot.merge_bitmap with its arguments. */
+export type SlotMergeBitmapCall = ActionCall<"slot.merge_bitmap", NoParams>;
+
+/** Action grid.zero_lanes with its arguments. */
+export type GridZeroLanesCall = ActionCall<"grid.zero_lanes", NoParams>;
+
+/** Action grid.restart_row with its arguments. */
+export type GridRestartRowCall = ActionCall<"grid.restart_row", NoParams>;
+
+/** Action grid.add_row with its arguments. */
+export type GridAddRowCall = ActionCall<"grid.add_row", NoParams>;
+
+/** Action answer.back_to_sender with its arguments. */
+export type AnswerBackToSenderCall = ActionCall<"answer.back_to_sender", NoParams>;
+
+/** Action answer.acknowledge with its arguments. */
+export type AnswerAcknowledgeCall = ActionCall<"answer.acknowledge", NoParams>;
+
+/** Action answer.result with its arguments. */
+export type AnswerResultCall = ActionCall<"answer.result", NoParams>;
+
+/**
+ * Action answer.to_server with its arguments.
+ * the completed row goes to the server; a clone becomes the sender's acknowledgement
+ */
+export type AnswerToServerCall = ActionCall<"answer.to_server", NoParams>;
+
+/** Action answer.pending with its arguments. */
+export type AnswerPendingCall = ActionCall<"answer.pending", NoParams>;
+
+/** Action acknowledge.turn_back with its arguments. */
+export type AcknowledgeTurnBackCall = ActionCall<"acknowledge.turn_back", NoParams>;
+
+/** Action acknowledge.acknowledge with its arguments. */
+export type AcknowledgeAcknowledgeCall = ActionCall<"acknowledge.acknowledge", NoParams>;
+
+/** Match of table forwarding.route. */
+export type ForwardingRouteMatch = {
+  /** bit<32>, LPM */
+  readonly dst_addr?: LpmInput | undefined;
+};
+
+/** What an entry of table forwarding.route does. */
+export type ForwardingRouteAction = ForwardingToPortCall | ForwardingToLocalCall | ForwardingNoRouteCall;
+
+/** Match of table admission.shape. */
+export type AdmissionShapeMatch = {
+  /** bit<4>, EXACT */
+  readonly version: Value;
+  /** bit<4>, EXACT */
+  readonly kind: Value;
+  /** bit<8>, EXACT */
+  readonly mode: Value;
+  /** bit<8>, EXACT */
+  readonly lanes: Value;
+  /** bit<1>, EXACT */
+  readonly has_lanes: Value;
+  /** bit<16>, EXACT */
+  readonly total_len: Value;
+};
+
+/** What an entry of table admission.shape does. */
+export type AdmissionShapeAction =
+  | AdmissionIsContributionCall
+  | AdmissionIsNullCall
+  | AdmissionIsCollectCall
+  | AdmissionIsResetCall
+  | AdmissionMalformedCall;
+
+/** Match of table admission.member. */
+export type AdmissionMemberMatch = {
+  /** bit<16>, EXACT */
+  readonly job: Value;
+  /** bit<8>, EXACT */
+  readonly member: Value;
+  /** bit<12>, EXACT */
+  readonly chunk: Value;
+};
+
+/** What an entry of table admission.member does. */
+export type AdmissionMemberAction = AdmissionAdmitCall | AdmissionRefuseUnknownCall;
+
+/** What comes with a packet from the switch. */
+export type PacketInMetadata = {
+  /** bit<9> */
+  readonly ingress_port: Value;
+  /** bit<7> */
+  readonly padding: Value;
+};
+
+/** What goes with a packet to the switch. */
+export type PacketOutMetadata = {
+  /** bit<9> */
+  readonly egress_port: Value;
+  /** bit<1> */
+  readonly submit: Value;
+  /** bit<6> */
+  readonly padding?: Value | undefined;
+};
+
+/** The actions of the program, for the tables that have them. */
+export const actions = {
+  forwarding: {
+    /** to the next hop */
+    to_port: (params: ForwardingToPortParams): ForwardingToPortCall => ({
+      action: "forwarding.to_port",
+      params,
+    }),
+    /** for an address of the switch */
+    to_local: (): ForwardingToLocalCall => ({
+      action: "forwarding.to_local",
+      params: {},
+    }),
+    no_route: (): ForwardingNoRouteCall => ({
+      action: "forwarding.no_route",
+      params: {},
+    }),
+  },
+  admission: {
+    is_contribution: (): AdmissionIsContributionCall => ({
+      action: "admission.is_contribution",
+      params: {},
+    }),
+    is_null: (): AdmissionIsNullCall => ({
+      action: "admission.is_null",
+      params: {},
+    }),
+    is_collect: (): AdmissionIsCollectCall => ({
+      action: "admission.is_collect",
+      params: {},
+    }),
+    is_reset: (): AdmissionIsResetCall => ({
+      action: "admission.is_reset",
+      params: {},
+    }),
+    malformed: (): AdmissionMalformedCall => ({
+      action: "admission.malformed",
+      params: {},
+    }),
+    /** a member of the job, with the job's data */
+    admit: (params: AdmissionAdmitParams): AdmissionAdmitCall => ({
+      action: "admission.admit",
+      params,
+    }),
+    refuse_unknown: (): AdmissionRefuseUnknownCall => ({
+      action: "admission.refuse_unknown",
+      params: {},
+    }),
+  },
+  slot: {
+    /** serial comparison (RFC 1982); a newer round takes the slot */
+    advance_round: (): SlotAdvanceRoundCall => ({
+      action: "slot.advance_round",
+      params: {},
+    }),
+    peek_round: (): SlotPeekRoundCall => ({
+      action: "slot.peek_round",
+      params: {},
+    }),
+    reset_round: (): SlotResetRoundCall => ({
+      action: "slot.reset_round",
+      params: {},
+    }),
+    restart_bitmap: (): SlotRestartBitmapCall => ({
+      action: "slot.restart_bitmap",
+      params: {},
+    }),
+    merge_bitmap: (): SlotMergeBitmapCall => ({
+      action: "slot.merge_bitmap",
+      params: {},
+    }),
+  },
+  grid: {
+    zero_lanes: (): GridZeroLanesCall => ({
+      action: "grid.zero_lanes",
+      params: {},
+    }),
+    restart_row: (): GridRestartRowCall => ({
+      action: "grid.restart_row",
+      params: {},
+    }),
+    add_row: (): GridAddRowCall => ({
+      action: "grid.add_row",
+      params: {},
+    }),
+  },
+  answer: {
+    back_to_sender: (): AnswerBackToSenderCall => ({
+      action: "answer.back_to_sender",
+      params: {},
+    }),
+    acknowledge: (): AnswerAcknowledgeCall => ({
+      action: "answer.acknowledge",
+      params: {},
+    }),
+    result: (): AnswerResultCall => ({
+      action: "answer.result",
+      params: {},
+    }),
+    /** the completed row goes to the server; a clone becomes the sender's acknowledgement */
+    to_server: (): AnswerToServerCall => ({
+      action: "answer.to_server",
+      params: {},
+    }),
+    pending: (): AnswerPendingCall => ({
+      action: "answer.pending",
+      params: {},
+    }),
+  },
+  acknowledge: {
+    turn_back: (): AcknowledgeTurnBackCall => ({
+      action: "acknowledge.turn_back",
+      params: {},
+    }),
+    acknowledge: (): AcknowledgeAcknowledgeCall => ({
+      action: "acknowledge.acknowledge",
+      params: {},
+    }),
+  },
+};
+
+/**
+ * Put the names of libra on a client of a switch that runs it.
+ * What does not fit the program is an EntityError that names the object and the field; nothing is sent then.
+ */
+export function bind(client: BoundClient) {
+  return {
+    actions,
+    tables: {
+      forwarding: {
+        /**
+         * where IPv4 packets go
+         * Room for 1024 entries.
+         */
+        route: {
+          ...bindEntries<ForwardingRouteMatch, ForwardingRouteAction, "no priority">(
+            client,
+            "forwarding.route",
+          ),
+          ...bindDefaultEntry<ForwardingRouteAction>(client, "forwarding.route"),
+          counter: bindDirectCounter<ForwardingRouteMatch, "no priority", "BOTH">(client, "forwarding.route"),
+        },
+      },
+      admission: {
+        /**
+         * requests by kind; everything about their form is fixed by the program
+         * Its entries are constant.
+         */
+        shape: {
+          ...bindReadableEntries<AdmissionShapeMatch, AdmissionShapeAction>(client, "admission.shape"),
+        },
+        /**
+         * members of jobs by job, member and chunk of slots; bounds each job to its own slots
+         * Room for 4224 entries.
+         */
+        member: {
+          ...bindEntries<AdmissionMemberMatch, AdmissionMemberAction, "no priority">(
+            client,
+            "admission.member",
+          ),
+          counter: bindDirectCounter<AdmissionMemberMatch, "no priority", "BOTH">(client, "admission.member"),
+        },
+      },
+    },
+    counters: {
+      forwarding: {
+        /**
+         * what became of the packet
+         * 0: forwarded, 1: local, 2: drop_truncated, 3: drop_not_ipv4, 4: drop_checksum, 5: drop_ttl, 6: drop_no_route
+         * Counts packets in 7 cells.
+         */
+        events: bindCounter<"PACKETS">(client, "forwarding.events"),
+      },
+      answer: {
+        /**
+         * what aggregation did with its packets
+         * 0: contribution, 1: null, 2: complete, 3: duplicate, 4: stale, 5: refused_unknown, 6: refused_generation, 7: refused_scale, 8: refused_reset, 9: malformed, 10: collect_result, 11: collect_pending, 12: reset
+         * Counts packets in 13 cells.
+         */
+        events: bindCounter<"PACKETS">(client, "answer.events"),
+      },
+    },
+    registers: {
+      slot: {
+        /**
+         * round that the slot holds
+         * 1024 cells of bit<32>.
+         */
+        round: bindRegister(client, "slot.round"),
+        /**
+         * bitmap of workers that were counted in the round
+         * 1024 cells of bit<32>.
+         */
+        seen: bindRegister(client, "slot.seen"),
+        /**
+         * the same bitmap, read after the update
+         * 1024 cells of bit<32>.
+         */
+        arrived: bindRegister(client, "slot.arrived"),
+      },
+      grid: {
+        /**
+         * not 0: the row has a value outside the window
+         * 1024 cells of bit<8>.
+         */
+        mark: bindRegister(client, "grid.mark"),
+        /** 1024 cells of bit<32>. */
+        sum_00: bindRegister(client, "grid.sum_00"),
+        /** 1024 cells of bit<32>. */
+        sum_01: bindRegister(client, "grid.sum_01"),
+        /** 1024 cells of bit<32>. */
+        sum_02: bindRegister(client, "grid.sum_02"),
+        /** 1024 cells of bit<32>. */
+        sum_03: bindRegister(client, "grid.sum_03"),
+        /** 1024 cells of bit<32>. */
+        sum_04: bindRegister(client, "grid.sum_04"),
+        /** 1024 cells of bit<32>. */
+        sum_05: bindRegister(client, "grid.sum_05"),
+        /** 1024 cells of bit<32>. */
+        sum_06: bindRegister(client, "grid.sum_06"),
+        /** 1024 cells of bit<32>. */
+        sum_07: bindRegister(client, "grid.sum_07"),
+        /** 1024 cells of bit<32>. */
+        sum_08: bindRegister(client, "grid.sum_08"),
+        /** 1024 cells of bit<32>. */
+        sum_09: bindRegister(client, "grid.sum_09"),
+        /** 1024 cells of bit<32>. */
+        sum_10: bindRegister(client, "grid.sum_10"),
+        /** 1024 cells of bit<32>. */
+        sum_11: bindRegister(client, "grid.sum_11"),
+        /** 1024 cells of bit<32>. */
+        sum_12: bindRegister(client, "grid.sum_12"),
+        /** 1024 cells of bit<32>. */
+        sum_13: bindRegister(client, "grid.sum_13"),
+        /** 1024 cells of bit<32>. */
+        sum_14: bindRegister(client, "grid.sum_14"),
+        /** 1024 cells of bit<32>. */
+        sum_15: bindRegister(client, "grid.sum_15"),
+        /** 1024 cells of bit<32>. */
+        sum_16: bindRegister(client, "grid.sum_16"),
+        /** 1024 cells of bit<32>. */
+        sum_17: bindRegister(client, "grid.sum_17"),
+        /** 1024 cells of bit<32>. */
+        sum_18: bindRegister(client, "grid.sum_18"),
+        /** 1024 cells of bit<32>. */
+        sum_19: bindRegister(client, "grid.sum_19"),
+        /** 1024 cells of bit<32>. */
+        sum_20: bindRegister(client, "grid.sum_20"),
+        /** 1024 cells of bit<32>. */
+        sum_21: bindRegister(client, "grid.sum_21"),
+        /** 1024 cells of bit<32>. */
+        sum_22: bindRegister(client, "grid.sum_22"),
+        /** 1024 cells of bit<32>. */
+        sum_23: bindRegister(client, "grid.sum_23"),
+        /** 1024 cells of bit<32>. */
+        sum_24: bindRegister(client, "grid.sum_24"),
+        /** 1024 cells of bit<32>. */
+        sum_25: bindRegister(client, "grid.sum_25"),
+        /** 1024 cells of bit<32>. */
+        sum_26: bindRegister(client, "grid.sum_26"),
+        /** 1024 cells of bit<32>. */
+        sum_27: bindRegister(client, "grid.sum_27"),
+        /** 1024 cells of bit<32>. */
+        sum_28: bindRegister(client, "grid.sum_28"),
+        /** 1024 cells of bit<32>. */
+        sum_29: bindRegister(client, "grid.sum_29"),
+        /** 1024 cells of bit<32>. */
+        sum_30: bindRegister(client, "grid.sum_30"),
+        /** 1024 cells of bit<32>. */
+        sum_31: bindRegister(client, "grid.sum_31"),
+      },
+    },
+    /** Packets from the switch. */
+    packets: bindPacketIn<PacketInMetadata>(client),
+    /** Send a packet through the switch. */
+    sendPacket: bindPacketOut<PacketOutMetadata>(client),
+  };
+}
+
+/** A client with the names of the program. */
+export type Libra = ReturnType<typeof bind>;
