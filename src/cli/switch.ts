@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
-import { p4infoFromFile } from "../p4info/index.ts";
-import { Schema } from "../p4runtime/schema.ts";
-import { Switch, SwitchConfigError, SwitchRunner, UdpPort, type UdpPortOptions } from "../switch/index.ts";
-import { P4RuntimeServer } from "../switch/p4runtime/server.ts";
-import { P4RuntimeServerError } from "../switch/p4runtime/server-error.ts";
-import { EmbeddedSwitchTarget } from "../switch/p4runtime/switch-target.ts";
+import { MessageError, type P4Info, p4infoFromFile } from "../p4info/index.ts";
+import { Switch, SwitchRunner, UdpPort, type UdpPortOptions } from "../switch/index.ts";
+import {
+  EmbeddedSwitchTarget,
+  ioOf,
+  P4RuntimeServer,
+  P4RuntimeServerError,
+  StatusError,
+} from "../switch/p4runtime/index.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { parse, type Verb, wholeNumber } from "./verb.ts";
 
@@ -13,7 +16,7 @@ export const switchVerb: Verb = {
 
 Runs a BMv2 JSON program, or with --no-p4 waits for one over P4Runtime. Prints one line when it is ready:
   ready grpc=HOST:PORT PORT@udp:LOCAL ...
-SIGTERM and SIGINT end it.
+SIGTERM and SIGINT end it; so does the end of a parent that started it with an IPC channel.
 
   -i PORT@udp:LOCAL:PEER   a port: UDP port of 127.0.0.1 to listen on (0: any) and to send to
                            (left out: whoever sent last); one Ethernet frame per datagram
@@ -49,18 +52,27 @@ Example:
       throw new UserError(`"${positionals[0]}" is no option; see gradplane switch --help`);
     if (values["no-p4"] === (values.json !== undefined))
       throw new UserError("give --json FILE and --p4info FILE, or --no-p4");
-    if (values.json !== undefined && values.p4info === undefined)
-      throw new UserError("--json needs its --p4info FILE");
+    if ((values.json === undefined) !== (values.p4info === undefined))
+      throw new UserError("--json FILE and --p4info FILE go together");
     const ports = values.interface.map(parseInterface);
-    const cpu = values["cpu-port"];
+    const cpuPort =
+      values["cpu-port"] === undefined ? undefined : wholeNumber("cpu-port", values["cpu-port"], 1, 510);
+    const dropPort = wholeNumber("drop-port", values["drop-port"], 0, 511);
+    const special = new Map([[dropPort, "the drop port"]]);
+    if (cpuPort !== undefined) special.set(cpuPort, "the CPU port");
+    for (const { number } of ports) {
+      const other = special.get(number);
+      if (other !== undefined) throw new UserError(`-i: port ${number} is ${other} already`);
+      special.set(number, "given");
+    }
     const engine = new Switch(undefined, {
-      ...(cpu === undefined ? {} : { cpuPort: wholeNumber("cpu-port", cpu, 1, 510) }),
-      dropPort: wholeNumber("drop-port", values["drop-port"], 0, 511),
+      ...(cpuPort === undefined ? {} : { cpuPort }),
+      dropPort,
       priorityQueues: wholeNumber("priority-queues", values["priority-queues"], 1, 8),
-      ports: [...ports.map((p) => p.number), ...(cpu === undefined ? [] : [Number(cpu)])],
+      ports: [...ports.map((p) => p.number), ...(cpuPort === undefined ? [] : [cpuPort])],
     });
     await serve(engine, ports, {
-      address: values["grpc-server-addr"],
+      address: serverAddress(values["grpc-server-addr"]),
       deviceId: BigInt(wholeNumber("device-id", values["device-id"], 1, Number.MAX_SAFE_INTEGER)),
       program: values.json === undefined ? undefined : loadFiles(values.json, values.p4info ?? ""),
     });
@@ -72,54 +84,60 @@ interface PortRequest {
   readonly options: UdpPortOptions;
 }
 
+interface StartProgram {
+  readonly p4info: P4Info;
+  readonly deviceConfig: Uint8Array;
+}
+
 interface Service {
   readonly address: string;
   readonly deviceId: bigint;
-  readonly program: { readonly schema: Schema; readonly json: Uint8Array } | undefined;
+  readonly program: StartProgram | undefined;
 }
 
 async function serve(engine: Switch, ports: readonly PortRequest[], service: Service): Promise<void> {
+  const ended = untilEnded();
   const runner = new SwitchRunner(engine);
   let server: P4RuntimeServer | undefined;
-  const stop = async (): Promise<void> => {
-    await server?.close();
-    await runner.close();
-  };
-  const opened: (readonly [number, UdpPort])[] = [];
   try {
+    const opened: string[] = [];
     for (const { number, options } of ports) {
       const port = await openPort(number, options);
       runner.attach(number, port);
-      opened.push([number, port]);
+      opened.push(` ${number}@udp:${port.localPort}`);
     }
-    const target = new EmbeddedSwitchTarget(engine, {
-      now: () => runner.now(),
-      packetOut: (data) => runner.packetOut(data),
-      onPacketIn: (packetIn) => runner.listen({ packetIn }),
-    });
-    if (service.program !== undefined)
-      target.activate(target.prepare(service.program.schema, service.program.json));
-    server = await P4RuntimeServer.start({ target, address: service.address, deviceId: service.deviceId });
+    const { program, ...where } = service;
+    const target = new EmbeddedSwitchTarget(engine, ioOf(runner));
+    server = await P4RuntimeServer.start({ target, ...where, ...(program === undefined ? {} : { program }) });
+    process.stdout.write(`ready grpc=${server.address}${opened.join("")}\n`);
+    await ended;
   } catch (error) {
-    await stop();
     if (error instanceof P4RuntimeServerError) throw new EnvironmentError(error.message);
-    if (error instanceof SwitchConfigError) throw new UserError(error.message);
+    if (error instanceof StatusError) throw new UserError(`the program cannot run: ${error.message}`);
     throw error;
+  } finally {
+    await server?.close();
+    await runner.close();
+    // An open channel would keep the process.
+    if (process.connected) process.disconnect();
   }
-  const list = opened.map(([number, port]) => ` ${number}@udp:${port.localPort}`).join("");
-  process.stdout.write(`ready grpc=${server.address}${list}\n`);
-  await new Promise<void>((resolve) => {
+}
+
+/** Until SIGTERM or SIGINT, or until a parent that keeps a channel to this process is gone, however it went. */
+function untilEnded(): Promise<void> {
+  return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
+    process.once("disconnect", () => resolve());
   });
-  await stop();
 }
 
 async function openPort(number: number, options: UdpPortOptions): Promise<UdpPort> {
   try {
     return await UdpPort.open(`port ${number}`, options);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new EnvironmentError(`port ${number} cannot listen on UDP port ${options.port ?? 0}: ${reason}`);
+    throw new EnvironmentError(
+      `port ${number} cannot listen on UDP port ${options.port ?? 0}: ${messageOf(error)}`,
+    );
   }
 }
 
@@ -138,13 +156,31 @@ function parseInterface(text: string): PortRequest {
   };
 }
 
-function loadFiles(json: string, p4info: string): { readonly schema: Schema; readonly json: Uint8Array } {
+function serverAddress(text: string): string {
+  const port = /^(?:[^:\s]+|\[[\da-fA-F:.]+\]):(\d{1,5})$/.exec(text)?.[1];
+  if (port === undefined || Number(port) > 65_535)
+    throw new UserError(`--grpc-server-addr is "${text}"; write HOST:PORT, for example 127.0.0.1:9559`);
+  return text;
+}
+
+function loadFiles(json: string, p4info: string): StartProgram {
   const read = (file: string): Uint8Array => {
     try {
       return readFileSync(file);
     } catch (error) {
-      throw new UserError(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+      throw new UserError(`cannot read ${file}: ${messageOf(error)}`);
     }
   };
-  return { schema: new Schema(p4infoFromFile(read(p4info), p4info)), json: read(json) };
+  const text = read(p4info);
+  try {
+    return { p4info: p4infoFromFile(text, p4info), deviceConfig: read(json) };
+  } catch (error) {
+    if (error instanceof MessageError)
+      throw new UserError(`--p4info ${p4info} is no P4Info: ${error.message}`);
+    throw error;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -25,7 +25,10 @@ export interface RunningSwitch {
 }
 
 const executable = fileURLToPath(new URL("../../../bin/gradplane.js", import.meta.url));
-const START_LIMIT = 20_000;
+/** Milliseconds; a machine that is busy with other things starts switches slowly. */
+const START_LIMIT = 60_000;
+/** Milliseconds after SIGTERM before SIGKILL. */
+const STOP_LIMIT = 5_000;
 
 /** Starts `gradplane switch` and waits for its ready line. @throws EnvironmentError with what it said. */
 export async function startSwitchProcess(request: SwitchRequest): Promise<RunningSwitch> {
@@ -41,7 +44,8 @@ export async function startSwitchProcess(request: SwitchRequest): Promise<Runnin
     "127.0.0.1:0",
     ...[...request.ports].flatMap(([port, peer]) => ["-i", `${port}@udp:0:${peer}`]),
   ];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  // Through the channel the switch notices the end of this process, even a violent one, and ends too.
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe", "ipc"] });
   const ready = await readyLine(child, request.name);
   return {
     name: request.name,
@@ -50,8 +54,15 @@ export async function startSwitchProcess(request: SwitchRequest): Promise<Runnin
     kill: () => void child.kill("SIGKILL"),
     stop: () =>
       new Promise((resolve) => {
-        if (child.exitCode !== null || child.signalCode !== null) resolve();
-        child.once("exit", () => resolve());
+        if (child.exitCode !== null || child.signalCode !== null) {
+          resolve();
+          return;
+        }
+        const limit = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT);
+        child.once("exit", () => {
+          clearTimeout(limit);
+          resolve();
+        });
         child.kill("SIGTERM");
       }),
   };
@@ -71,7 +82,8 @@ function readyLine(child: ChildProcess, name: string): Promise<Pick<RunningSwitc
       clearTimeout(limit);
       fail("ended at once");
     };
-    child.once("exit", onExit);
+    // "close" and not "exit": what it said last is still to be read.
+    child.once("close", onExit);
     child.once("error", (error) => fail(error.message));
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
@@ -82,7 +94,7 @@ function readyLine(child: ChildProcess, name: string): Promise<Pick<RunningSwitc
           return;
         }
         clearTimeout(limit);
-        child.off("exit", onExit);
+        child.off("close", onExit);
         resolve(ready);
       });
     }
