@@ -1,18 +1,24 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type GeneratedFiles, generate } from "../backends/index.ts";
+import { type GeneratedFiles, generateAll, type TargetName } from "../backends/index.ts";
+import type { SwitchProgram } from "../dsl/program.ts";
+import { ProgramError } from "../dsl/programerror.ts";
+import { severityOf } from "../ir/diagnostics.ts";
 import { frame } from "./check.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { loadProgram } from "./load.ts";
-import { parse, type Verb } from "./verb.ts";
+import { onlyFile, parse, type Verb } from "./verb.ts";
 
-const TARGETS = ["v1model", "all"];
+const TARGETS: ReadonlyMap<string, readonly TargetName[]> = new Map([
+  ["v1model", ["v1model"]],
+  ["all", ["v1model"]],
+]);
 
 export const build: Verb = {
   help: `Usage: gradplane build PROGRAM.ts [--target v1model|all] [--out DIR]
 
-Checks the program and writes DIR/NAME/: v1model/*.p4, NAME.json (BMv2), p4info.txtpb, p4info.bin, packets.md.
-The same program gives the same bytes.
+Checks the program and writes below DIR/NAME: v1model/*.p4, NAME.json (BMv2), p4info.txtpb, p4info.bin, packets.md,
+bindings.ts (a typed P4Runtime client), NAME.lua (a Wireshark dissector). The same program gives the same bytes.
 
   --target T  what to generate for; default all
   --out DIR   where the folder NAME goes; default p4out
@@ -24,15 +30,15 @@ Example:
       target: { type: "string", default: "all" },
       out: { type: "string", default: "p4out" },
     });
-    const [file] = positionals;
-    if (file === undefined || positionals.length > 1)
-      throw new UserError("name one program: gradplane build PROGRAM.ts");
-    if (!TARGETS.includes(values.target)) {
-      throw new UserError(`--target is "${values.target}"; it is one of ${TARGETS.join(", ")}`);
+    const file = onlyFile("build", positionals);
+    const targets = TARGETS.get(values.target);
+    if (targets === undefined) {
+      throw new UserError(`--target is "${values.target}"; it is one of ${[...TARGETS.keys()].join(", ")}`);
     }
     const program = await loadProgram(file);
+    refuseWhatTargetsLack(program, targets);
     for (const warning of program.warnings) process.stderr.write(`${frame(warning)}\n\n`);
-    const files = generate(program.ir);
+    const files = await generateAll(program.ir, { targets });
     const folder = join(values.out, program.name);
     writeFiles(folder, files);
     const bytes = [...files.values()].reduce((sum, f) => sum + Buffer.byteLength(f), 0);
@@ -41,8 +47,16 @@ Example:
   },
 };
 
-/** Writes generated files below a folder. */
-export function writeFiles(folder: string, files: GeneratedFiles): void {
+/** What one target alone refuses stops nobody who builds for another. @throws ProgramError */
+function refuseWhatTargetsLack(program: SwitchProgram, targets: readonly TargetName[]): void {
+  const [first, ...others] = program.warnings.filter(
+    (d) => severityOf(d) === "error" && targets.some((t) => t === d.target),
+  );
+  if (first !== undefined) throw new ProgramError(first, ...others);
+}
+
+/** Writes generated files below a folder. @throws EnvironmentError that names the folder */
+function writeFiles(folder: string, files: GeneratedFiles): void {
   try {
     for (const [path, content] of files) {
       const full = join(folder, path);

@@ -3,9 +3,8 @@ import { relative } from "node:path";
 import { ProgramError } from "../dsl/programerror.ts";
 import { codeFrame } from "../ir/codeframe.ts";
 import { type Diagnostic, rules, severityOf } from "../ir/diagnostics.ts";
-import { UserError } from "./exit.ts";
 import { loadProgram } from "./load.ts";
-import { parse, type Verb } from "./verb.ts";
+import { onlyFile, parse, type Verb } from "./verb.ts";
 
 export const check: Verb = {
   help: `Usage: gradplane check PROGRAM.ts [--json]
@@ -19,9 +18,7 @@ Example:
   gradplane check examples/libra/program.ts`,
   async run(args) {
     const { values, positionals } = parse("check", args, { json: { type: "boolean" } });
-    const [file] = positionals;
-    if (file === undefined || positionals.length > 1)
-      throw new UserError("name one program: gradplane check PROGRAM.ts");
+    const file = onlyFile("check", positionals);
     const found = await findingsOf(file);
     if (values.json === true) process.stdout.write(`${JSON.stringify(found.map(forEditors), null, 2)}\n`);
     else print(found, file);

@@ -1,18 +1,23 @@
 import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { BackendError } from "../backends/backenderror.ts";
 import { ProgramError } from "../dsl/programerror.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
-
 import type { Verb } from "./verb.ts";
 
 /** Verbs are loaded when they are asked for: a switch starts without the compiler. */
 const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise<Verb> }>> = {
   build: {
-    summary: "generate P4_16, BMv2 JSON and P4Info from a program",
+    summary: "generate P4_16, BMv2 JSON, P4Info, typed bindings and a dissector from a program",
     load: async () => (await import("./build.ts")).build,
   },
   check: {
     summary: "errors and warnings of a program",
     load: async () => (await import("./check.ts")).check,
+  },
+  dissector: {
+    summary: "a Wireshark dissector for a program's packets",
+    load: async () => (await import("./dissector.ts")).dissectorVerb,
   },
   switch: {
     summary: "the embedded switch with a P4Runtime server, started like simple_switch_grpc",
@@ -29,7 +34,7 @@ const usage = `gradplane: describe a switch for distributed training in TypeScri
 Usage: gradplane VERB ...
 
 ${Object.entries(verbs)
-  .map(([name, v]) => `  ${name.padEnd(8)} ${v.summary}`)
+  .map(([name, v]) => `  ${name.padEnd(9)} ${v.summary}`)
   .join("\n")}
 
 gradplane VERB --help tells more. Exit codes: 0 done, 1 a mistake in what was asked, 2 a fault of the environment.
@@ -70,6 +75,13 @@ async function report(error: unknown): Promise<number> {
     process.stderr.write(`${error.diagnostics.map(frame).join("\n\n")}\n`);
     return 1;
   }
+  if (error instanceof BackendError) {
+    const { code, target, at, message } = error;
+    const place =
+      at === undefined ? "" : `  --> ${relative(process.cwd(), at.file)}:${at.line}:${at.column}\n`;
+    process.stderr.write(`error ${code} [${target}]: ${message}\n${place}`);
+    return 1;
+  }
   if (error instanceof UserError) {
     process.stderr.write(`gradplane: ${error.message}\n`);
     return 1;
@@ -82,6 +94,12 @@ async function report(error: unknown): Promise<number> {
   process.stderr.write(`gradplane: this is a fault of gradplane itself, please report it:\n${text}\n`);
   return 2;
 }
+
+// Whoever reads the output may stop early: gradplane dissector PROGRAM.ts | head.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
 
 try {
   await main(process.argv.slice(2));

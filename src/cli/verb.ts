@@ -21,6 +21,14 @@ export function parse<const O extends Options>(verb: string, args: readonly stri
   }
 }
 
+/** The one file that a verb is given. */
+export function onlyFile(verb: string, positionals: readonly string[]): string {
+  const [file, ...more] = positionals;
+  if (file === undefined || more.length > 0)
+    throw new UserError(`name one program: gradplane ${verb} PROGRAM.ts`);
+  return file;
+}
+
 /** A whole number from an option, within bounds. */
 export function wholeNumber(option: string, text: string, low: number, high: number): number {
   const n = Number(text);
