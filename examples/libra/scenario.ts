@@ -231,10 +231,12 @@ export default scenario({
         progress.note(`${others.length + 1} errors on the way, the first: ${first.message}`);
       const events = await controller.session(placement.on ?? "")?.counter("answer.events");
       const moved = notices.findLast((n) => n.kind === "placed")?.at ?? 0;
-      const resumed = finishedAt.find((at) => killedAt !== undefined && at > killedAt) ?? 0;
+      const resumed = finishedAt.find((at) => killedAt !== undefined && at > moved) ?? 0;
       const weights = weightsOf(kv, DIMENSIONS);
       const bits = { withSwitch: fingerprint(weights), without: fingerprint(clean.weights) };
-      const passed = check.wrong === 0 && bits.withSwitch === bits.without;
+      const isExact = check.wrong === 0 && bits.withSwitch === bits.without;
+      const isWhole = check.compared > 0 && (!killing || killedAt !== undefined);
+      const passed = isExact && isWhole;
       const share = coverage(
         rows.flat(),
         training.map((s) => s.keys),
@@ -293,7 +295,7 @@ export default scenario({
             "failover",
             killedAt === undefined
               ? "none: no switch was killed"
-              : `s1 killed in round ${Math.ceil(rounds / 2)}; job on ${data.finishedOn} after ${ms(moved - killedAt)}, round finished after ${ms(resumed - killedAt)}`,
+              : `s1 killed in round ${Math.ceil(rounds / 2)}; job on ${data.finishedOn} after ${ms(moved - killedAt)}, next round finished after ${ms(resumed - killedAt)}`,
           ],
           [
             "training",

@@ -35,6 +35,7 @@ export class UdpHost<Event extends { readonly type: string }, Action extends { r
   readonly #delayed = new Set<NodeJS.Timeout>();
   #remote: UdpAddress;
   #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
   #isClosed = false;
 
   private constructor(machine: HostMachine<Event, Action>, socket: Socket, options: UdpHostOptions<Action>) {
@@ -90,6 +91,7 @@ export class UdpHost<Event extends { readonly type: string }, Action extends { r
     if (this.#isClosed) return Promise.resolve();
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearImmediate(this.#soon);
     for (const timeout of this.#delayed) clearTimeout(timeout);
     return new Promise((resolve) => {
       this.#socket.close(() => resolve());
@@ -149,9 +151,16 @@ export class UdpHost<Event extends { readonly type: string }, Action extends { r
 
   #arm(): void {
     clearTimeout(this.#timer);
+    clearImmediate(this.#soon);
     const { wakeAt } = this.#machine;
     if (this.#isClosed || wakeAt === Number.POSITIVE_INFINITY) return;
-    this.#timer = setTimeout(() => this.#happened({ type: "tick" }), Math.max(1, wakeAt - performance.now()));
+    this.#timer = setTimeout(
+      () => {
+        // After the process was busy, frames that came meanwhile are taken first: an acknowledgement among them saves a resend.
+        this.#soon = setImmediate(() => this.#happened({ type: "tick" }));
+      },
+      Math.max(1, wakeAt - performance.now()),
+    );
   }
 }
 
