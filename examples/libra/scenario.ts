@@ -34,6 +34,8 @@ const HELD_OUT = 3000;
 const SAMPLE = 0.05;
 const BATCH = 32;
 const RATE = 100;
+/** For a network with round trips of a few milliseconds: resend early, and for at least ten seconds. */
+const TIMES = { timeout: 15, maxTimeout: 100, retries: 120, collectAfter: 40 };
 
 export default scenario({
   name: "libra",
@@ -130,7 +132,7 @@ export default scenario({
       controller?.roundOpen(JOB, round + 1);
       progress.show(`round ${round} of ${rounds}, aggregated by ${placement.on ?? "the server"}`);
     });
-    const server = new LibraServer(layoutOf(before, start, grid), kv);
+    const server = new LibraServer(layoutOf(before, start, grid), kv, TIMES);
     let resultsOfRound = 0;
     const watched = {
       get wakeAt() {
@@ -164,7 +166,7 @@ export default scenario({
     });
     const workerHosts = await Promise.all(
       start.workers.map(async (_, member) => {
-        const machine = new LibraWorker(layoutOf(before, start, grid), member);
+        const machine = new LibraWorker(layoutOf(before, start, grid), member, TIMES);
         const host: UdpHost<WorkerEvent, WorkerAction> = await UdpHost.open(machine, {
           ...link(member),
           onAction: (action: WorkerAction) => client.notice(action),
