@@ -163,7 +163,7 @@ export class P4RuntimeClient {
         "useProgram",
         "the switch has no program",
       );
-    this.#entities = new EntityBuilder(new Schema(info));
+    this.#entities = new EntityBuilder(new Schema(info), this.#apiVersion);
     return this.#entities.schema;
   }
 

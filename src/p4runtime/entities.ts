@@ -59,9 +59,14 @@ export interface ReplicaInput {
  */
 export class EntityBuilder {
   readonly schema: Schema;
+  /** `port` in replicas came with 1.4; servers before it (PI of BMv2 among them, which refuses port 0 there) know `egress_port`. */
+  readonly #hasReplicaPort: boolean;
 
-  constructor(schema: Schema) {
+  /** @param apiVersion of the server, as Capabilities says it. */
+  constructor(schema: Schema, apiVersion = "1.4.0") {
     this.schema = schema;
+    const [major = 1, minor = 0] = apiVersion.split(".").map(Number);
+    this.#hasReplicaPort = major > 1 || minor >= 4;
   }
 
   /**
@@ -180,7 +185,7 @@ export class EntityBuilder {
       value: {
         type: {
           case: "multicastGroupEntry",
-          value: { multicastGroupId, replicas: replicas.map(replicaMessage), metadata },
+          value: { multicastGroupId, replicas: replicas.map((r) => this.#replica(r)), metadata },
         },
       },
     });
@@ -196,10 +201,17 @@ export class EntityBuilder {
       value: {
         type: {
           case: "cloneSessionEntry",
-          value: { sessionId, replicas: replicas.map(replicaMessage), ...options },
+          value: { sessionId, replicas: replicas.map((r) => this.#replica(r)), ...options },
         },
       },
     });
+  }
+
+  #replica({ port, instance = 0 }: ReplicaInput): Init<Replica> {
+    const portKind: Init<Replica>["portKind"] = this.#hasReplicaPort
+      ? { case: "port", value: bytesOf(BigInt(port)) }
+      : { case: "egressPort", value: port };
+    return { portKind, instance };
   }
 
   /** The metadata of a packet for the switch. Every field of the packet_out header must be there; padding may be left out. */
@@ -371,13 +383,6 @@ function byField<V, F extends { readonly id: number; readonly where: string }>(
     found.set(field.id, value);
   }
   return found;
-}
-
-function replicaMessage(replica: ReplicaInput): Init<Replica> {
-  return {
-    portKind: { case: "port", value: bytesOf(BigInt(replica.port)) },
-    instance: replica.instance ?? 0,
-  };
 }
 
 function packetHeader(header: PacketHeaderSchema | undefined, name: string): PacketHeaderSchema {

@@ -51,7 +51,12 @@ export class SimpleSwitch {
     this.#output = output;
   }
 
-  static async start(binary: string): Promise<SimpleSwitch> {
+  /** `host:port` of the P4Runtime server, for another controller. */
+  get address(): string {
+    return this.#client.address;
+  }
+
+  static async start(binary: string, options: { readonly cpuPort?: number } = {}): Promise<SimpleSwitch> {
     const [control, data, thrift] = [await freePort(), await freePort(), await freePort()];
     const child = spawn(
       binary,
@@ -60,6 +65,7 @@ export class SimpleSwitch {
         "--",
         ...["--grpc-server-addr", `127.0.0.1:${control}`, "--dp-grpc-server-addr", `127.0.0.1:${data}`],
         ...["--priority-queues", "8"],
+        ...(options.cpuPort === undefined ? [] : ["--cpu-port", String(options.cpuPort)]),
       ],
       { cwd: tmpdir(), stdio: ["ignore", "pipe", "pipe"] },
     );
