@@ -5,8 +5,8 @@ export const WORKERS = 32;
 /** Rows of the register grid. */
 export const ROWS = 512;
 
-/** Port of the controller. */
-export const CPU_PORT = 510;
+/** Port of the controller: where a Tofino has its CPU; BMv2 takes any number. */
+export const CPU_PORT = 192;
 
 /** Libra's switch: IPv4 forwarding, and the hot gradients of up to 32 workers summed on the way. */
 export function libra(mode: NumericMode, lanes: number) {

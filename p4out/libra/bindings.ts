@@ -87,6 +87,12 @@ export type AdmissionAdmitCall = ActionCall<"admission.admit", AdmissionAdmitPar
 export type AdmissionRefuseUnknownCall = ActionCall<"admission.refuse_unknown", NoParams>;
 
 /**
+ * Action grid.add_row with its arguments.
+ * a new round restarts the row
+ */
+export type GridAddRowCall = ActionCall<"grid.add_row", NoParams>;
+
+/**
  * Action slot.advance_round with its arguments.
  * serial comparison (RFC 1982); a newer round takes the slot
  */
@@ -98,20 +104,14 @@ export type SlotPeekRoundCall = ActionCall<"slot.peek_round", NoParams>;
 /** Action slot.reset_round with its arguments. */
 export type SlotResetRoundCall = ActionCall<"slot.reset_round", NoParams>;
 
-/** Action slot.restart_bitmap with its arguments. */
-export type SlotRestartBitmapCall = ActionCall<"slot.restart_bitmap", NoParams>;
+/**
+ * Action slot.count_worker with its arguments.
+ * a new round forgets who was counted
+ */
+export type SlotCountWorkerCall = ActionCall<"slot.count_worker", NoParams>;
 
-/** Action slot.merge_bitmap with its arguments. */
-export type SlotMergeBitmapCall = ActionCall<"slot.merge_bitmap", NoParams>;
-
-/** Action grid.zero_lanes with its arguments. */
-export type GridZeroLanesCall = ActionCall<"grid.zero_lanes", NoParams>;
-
-/** Action grid.restart_row with its arguments. */
-export type GridRestartRowCall = ActionCall<"grid.restart_row", NoParams>;
-
-/** Action grid.add_row with its arguments. */
-export type GridAddRowCall = ActionCall<"grid.add_row", NoParams>;
+/** Action slot.empty_row with its arguments. */
+export type SlotEmptyRowCall = ActionCall<"slot.empty_row", NoParams>;
 
 /** Action answer.back_to_sender with its arguments. */
 export type AnswerBackToSenderCall = ActionCall<"answer.back_to_sender", NoParams>;
@@ -250,6 +250,13 @@ export const actions = {
       params: {},
     }),
   },
+  grid: {
+    /** a new round restarts the row */
+    add_row: (): GridAddRowCall => ({
+      action: "grid.add_row",
+      params: {},
+    }),
+  },
   slot: {
     /** serial comparison (RFC 1982); a newer round takes the slot */
     advance_round: (): SlotAdvanceRoundCall => ({
@@ -264,26 +271,13 @@ export const actions = {
       action: "slot.reset_round",
       params: {},
     }),
-    restart_bitmap: (): SlotRestartBitmapCall => ({
-      action: "slot.restart_bitmap",
+    /** a new round forgets who was counted */
+    count_worker: (): SlotCountWorkerCall => ({
+      action: "slot.count_worker",
       params: {},
     }),
-    merge_bitmap: (): SlotMergeBitmapCall => ({
-      action: "slot.merge_bitmap",
-      params: {},
-    }),
-  },
-  grid: {
-    zero_lanes: (): GridZeroLanesCall => ({
-      action: "grid.zero_lanes",
-      params: {},
-    }),
-    restart_row: (): GridRestartRowCall => ({
-      action: "grid.restart_row",
-      params: {},
-    }),
-    add_row: (): GridAddRowCall => ({
-      action: "grid.add_row",
+    empty_row: (): SlotEmptyRowCall => ({
+      action: "slot.empty_row",
       params: {},
     }),
   },
@@ -384,23 +378,6 @@ export function bind(client: BoundClient) {
       },
     },
     registers: {
-      slot: {
-        /**
-         * round that the slot holds
-         * 1024 cells of bit<32>.
-         */
-        round: bindRegister(client, "slot.round"),
-        /**
-         * bitmap of workers that were counted in the round
-         * 1024 cells of bit<32>.
-         */
-        seen: bindRegister(client, "slot.seen"),
-        /**
-         * the same bitmap, read after the update
-         * 1024 cells of bit<32>.
-         */
-        arrived: bindRegister(client, "slot.arrived"),
-      },
       grid: {
         /**
          * not 0: the row has a value outside the window
@@ -471,6 +448,23 @@ export function bind(client: BoundClient) {
         sum_30: bindRegister(client, "grid.sum_30"),
         /** 1024 cells of bit<32>. */
         sum_31: bindRegister(client, "grid.sum_31"),
+      },
+      slot: {
+        /**
+         * round that the slot holds
+         * 1024 cells of bit<32>.
+         */
+        round: bindRegister(client, "slot.round"),
+        /**
+         * bitmap of workers that were counted in the round
+         * 1024 cells of bit<32>.
+         */
+        seen: bindRegister(client, "slot.seen"),
+        /**
+         * the same bitmap, read after the update
+         * 1024 cells of bit<32>.
+         */
+        arrived: bindRegister(client, "slot.arrived"),
       },
     },
     /** Packets from the switch. */

@@ -113,13 +113,15 @@ struct metadata_t {
     bit<8> aggregation_event; // what aggregation did
     bit<32> worker_bit; // the sender's bit in the bitmap; 0 for the parameter server
     bit<32> full_mask; // bits of all workers of the job
+    bit<8> admitted; // 1: the sender is a member of the job
     bit<16> job_generation;
     bit<8> job_scale; // unit of the job's values
     bit<9> result_port;
     bit<48> server_mac;
     bit<32> server_addr;
     bit<16> ack_session; // clone session to the sender's port
-    bit<32> slot_index; // register cell: slot and bank
+    bit<10> slot_index; // register cell: slot and bank
+    bit<8> request_taken; // 1: the request is in order and has met its slot
     bit<8> slot_relation; // the packet's round is 0 older, 1 equal, 2 newer than the slot's
     bit<32> worker_seen; // not 0: this worker was counted before
     bit<32> workers_arrived; // bitmap after this packet

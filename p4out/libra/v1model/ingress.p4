@@ -8,25 +8,15 @@ control SwitchIngress(inout headers_t hdr,
     Forwarding() forwarding;
     Admission() admission;
     Slot() slot;
-    Grid() grid;
     Answer() answer;
 
     apply {
         from_controller.apply(hdr, meta, standard_metadata);
         forwarding.apply(hdr, meta, standard_metadata);
-        if (meta.local == 1) {
-            if (hdr.aggregation.isValid()) {
-                admission.apply(hdr, meta, standard_metadata);
-                if (meta.aggregation_request != 0) {
-                    slot.apply(hdr, meta, standard_metadata);
-                    if (
-                        (meta.slot_relation == 2
-                            || (meta.slot_relation == 1 && meta.worker_seen == 0))
-                            && meta.aggregation_request != 4
-                    ) {
-                        grid.apply(hdr, meta, standard_metadata);
-                    }
-                }
+        if (hdr.aggregation.isValid()) {
+            admission.apply(hdr, meta, standard_metadata);
+            if (meta.local == 1) {
+                slot.apply(hdr, meta, standard_metadata);
                 answer.apply(hdr, meta, standard_metadata);
             }
         }

@@ -7,7 +7,7 @@ parser SwitchParser(packet_in packet,
                     inout standard_metadata_t standard_metadata) {
     state start {
         transition select(standard_metadata.ingress_port) {
-            510: parse_packet_out;
+            192: parse_packet_out;
             default: parse_ethernet;
         }
     }

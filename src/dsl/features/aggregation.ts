@@ -168,13 +168,15 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
   const m = {
     bit: p.metadata("worker_bit", u32, "the sender's bit in the bitmap; 0 for the parameter server"),
     full: p.metadata("full_mask", u32, "bits of all workers of the job"),
+    admitted: p.metadata("admitted", u8, "1: the sender is a member of the job"),
     generation: p.metadata("job_generation", u16),
     scale: p.metadata("job_scale", u8, "unit of the job's values"),
     resultPort: p.metadata("result_port", u9),
     serverMac: p.metadata("server_mac", u48),
     serverAddr: p.metadata("server_addr", u32),
     ackSession: p.metadata("ack_session", u16, "clone session to the sender's port"),
-    index: p.metadata("slot_index", u32, "register cell: slot and bank"),
+    index: p.metadata("slot_index", bit(slotBits(o.rows) + 1), "register cell: slot and bank"),
+    taken: p.metadata("request_taken", u8, "1: the request is in order and has met its slot"),
     relation: p.metadata(
       "slot_relation",
       u8,
@@ -184,8 +186,11 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
     arrived: p.metadata("workers_arrived", u32, "bitmap after this packet"),
     mark: p.metadata("row_mark", u8, "some contribution did not fit the window"),
   };
+  const base =
+    o.mode.name === "fp32"
+      ? p.metadata("window_base", u32, "the job's scale, where a float32 code has its exponent")
+      : undefined;
   const isRequest = (name: keyof typeof REQUEST) => request.eq(REQUEST[name]);
-  const contributes = isRequest("contribution").or(isRequest("null"));
 
   // ---- what is asked, and who may ask
   const admission = p.control(
@@ -194,12 +199,21 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
     "What an aggregation packet asks for, and whether its sender may.",
   );
   const kindActions = {
-    contribution: admission.action("is_contribution", {}, (a) => a.set(request, REQUEST.contribution)),
-    null: admission.action("is_null", {}, (a) => a.set(request, REQUEST.null)),
-    collect: admission.action("is_collect", {}, (a) => a.set(request, REQUEST.collect)),
+    contribution: admission.action("is_contribution", {}, (a) => {
+      a.set(request, REQUEST.contribution);
+      a.set(m.mark, agg.flags.bitAnd(Flag.MARK));
+    }),
+    null: admission.action("is_null", {}, (a) => {
+      a.set(request, REQUEST.null);
+      a.set(m.mark, agg.flags.bitAnd(Flag.MARK));
+    }),
+    collect: admission.action("is_collect", {}, (a) => {
+      a.set(request, REQUEST.collect);
+      a.set(m.mark, 0);
+    }),
     reset: admission.action("is_reset", {}, (a) => a.set(request, REQUEST.reset)),
   };
-  const malformed = admission.action("malformed", {}, (a) => a.set(event, code("malformed")));
+  const malformed = admission.action("malformed", {}, (a) => a.set(request, REQUEST.none));
   const headerOnly = (kind: Kind) => ({
     version: AGGREGATION_VERSION,
     kind,
@@ -245,10 +259,18 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
       ack_session: u16,
     },
     (a, d) => {
+      a.set(m.admitted, 1);
       a.set(m.bit, d.worker_bit);
       a.set(m.full, d.full_mask);
       a.set(m.generation, d.generation);
       a.set(m.scale, d.scale);
+      if (base !== undefined)
+        a.set(
+          base,
+          value(bit(1), 0)
+            .concat(d.scale)
+            .concat(value(bit(23), 0)),
+        );
       a.set(m.resultPort, d.result_port);
       a.set(m.serverMac, d.server_mac);
       a.set(m.serverAddr, d.server_addr);
@@ -256,7 +278,7 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
     },
     "a member of the job, with the job's data",
   );
-  const refuseUnknown = admission.action("refuse_unknown", {}, (a) => a.set(event, code("refused_unknown")));
+  const refuseUnknown = admission.action("refuse_unknown", {}, (a) => a.set(m.admitted, 0));
   const chunkBits = Math.log2(o.chunk);
   const member = admission.table("member", {
     doc: "members of jobs by job, member and chunk of slots; bounds each job to its own slots",
@@ -271,49 +293,46 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
     constDefault: true,
     counter: "member_counter",
   });
-  const refuse = (s: Steps, reason: AggregatorEvent): void => {
-    s.set(request, REQUEST.none);
-    s.set(event, code(reason));
-  };
+  // Nothing here waits for anything else, so that a pipeline can do it all at once, beside the look-up of the route. It
+  // changes no packet: this one may be on its way to another switch.
   admission.apply((s) => {
-    s.set(m.index, agg.slot.concat(agg.round.slice(0, 0)).cast(u32));
+    s.set(m.index, agg.slot.slice(slotBits(o.rows) - 1, 0).concat(agg.round.slice(0, 0)));
     s.apply(shape);
-    s.if(isRequest("reset"), (reset) =>
-      reset.if(
-        intrinsic.ingress_port.ne(cpu.port),
-        (then) => refuse(then, "malformed"),
-        (then) => then.if(agg.slot.cast(u32).ge(o.rows), (outside) => refuse(outside, "refused_unknown")),
-      ),
-    );
-    s.if(request.ne(REQUEST.none), (asked) =>
-      asked.apply(member, {
-        hit: (hit) =>
-          hit.if(
-            // A copy that comes late must not touch what runs.
-            isRequest("reset"),
-            (then) => refuse(then, "refused_reset"),
-            (then) =>
-              then.if(
-                // The parameter server has no bit: it may ask and not contribute; a worker the other way round.
-                isRequest("collect")
-                  .and(m.bit.ne(0))
-                  .or(contributes.and(m.bit.eq(0))),
-                (role) => refuse(role, "refused_unknown"),
-                (role) =>
-                  role.if(
-                    agg.generation.ne(m.generation),
-                    (old) => refuse(old, "refused_generation"),
-                    (present) => present.if(agg.scale.ne(m.scale), (other) => refuse(other, "refused_scale")),
-                  ),
-              ),
-          ),
-        miss: (miss) => miss.if(isRequest("reset").not(), (then) => then.set(request, REQUEST.none)),
-      }),
-    );
+    s.apply(member);
   });
 
-  // ---- the slot: round, then bitmap
-  const slot = p.control("slot", "ingress", "The slot's round and the bitmap of its workers.");
+  // ---- the values
+  const grid = p.control("grid", "ingress", "The register grid: one array per lane.");
+  const marks = grid.register("mark", u8, registers, "not 0: the row has a value outside the window");
+  const sums = parts.lane.map((_, i) => grid.register(laneName(i).replace("lane", "sum"), u32, registers));
+  const isNewRow = m.relation.eq(RELATION.newer);
+  const addRow = grid.action(
+    "add_row",
+    {},
+    (a) => {
+      a.update(marks, {
+        index: m.index,
+        next: (old) => mux(isNewRow, m.mark, old.bitOr(m.mark)),
+        output: ({ next }) => next,
+        into: m.mark,
+      });
+      parts.lane.forEach((field, i) => {
+        const register = sums[i];
+        if (register === undefined) return;
+        a.update(register, {
+          index: m.index,
+          next: (old) => mux(isNewRow, field, old.add(field)),
+          output: ({ next }) => next,
+          into: field,
+        });
+      });
+    },
+    "a new round restarts the row",
+  );
+  grid.apply((s) => s.call(addRow));
+
+  // ---- the slot: round, then bitmap, then the values
+  const slot = p.control("slot", "ingress", "Whether the request is in order, and the slot that it meets.");
   const round = slot.register("round", u32, registers, "round that the slot holds");
   const seen = slot.register("seen", u32, registers, "bitmap of workers that were counted in the round");
   const arrived = slot.register("arrived", u32, registers, "the same bitmap, read after the update");
@@ -340,94 +359,73 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
   const reset = slot.action("reset_round", {}, (a) =>
     a.update(round, { index: m.index, next: () => agg.round }),
   );
-  const restart = slot.action("restart_bitmap", {}, (a) => {
-    a.update(seen, { index: m.index, next: () => m.bit, output: () => value(u32, 0), into: m.seen });
-    a.update(arrived, { index: m.index, next: () => m.bit, output: ({ next }) => next, into: m.arrived });
-  });
-  const merge = slot.action("merge_bitmap", {}, (a) => {
-    a.update(seen, {
-      index: m.index,
-      next: (old) => old.bitOr(m.bit),
-      output: ({ old }) => old.bitAnd(m.bit),
-      into: m.seen,
-    });
-    a.update(arrived, {
-      index: m.index,
-      next: (old) => old.bitOr(m.bit),
-      output: ({ next }) => next,
-      into: m.arrived,
-    });
-  });
-  slot.apply((s) => {
-    s.if(
-      contributes,
-      (then) => then.call(advance),
-      (other) =>
-        other.if(
-          isRequest("collect"),
-          (then) => then.call(peek),
-          (then) => then.call(reset),
-        ),
-    );
-    s.if(isRequest("reset").not(), (asked) =>
-      asked.if(
-        m.relation.eq(RELATION.newer),
-        (then) => then.call(restart),
-        (other) => other.if(m.relation.eq(RELATION.equal), (then) => then.call(merge)),
-      ),
-    );
-  });
-
-  // ---- the values
-  const grid = p.control("grid", "ingress", "The register grid: one array per lane.");
-  const marks = grid.register("mark", u8, registers, "not 0: the row has a value outside the window");
-  const sums = parts.lane.map((_, i) => grid.register(laneName(i).replace("lane", "sum"), u32, registers));
-  const withLanes =
-    (each: (a: ActionSteps, field: Variable<BitType>, register: (typeof sums)[number]) => void) =>
-    (a: ActionSteps) =>
-      parts.lane.forEach((field, i) => {
-        const register = sums[i];
-        if (register !== undefined) each(a, field, register);
+  const count = slot.action(
+    "count_worker",
+    {},
+    (a) => {
+      const next = (old: Num<BitType>) => mux(isNewRow, m.bit, old.bitOr(m.bit));
+      a.update(seen, {
+        index: m.index,
+        next,
+        output: ({ old }) => mux(isNewRow, value(u32, 0), old.bitAnd(m.bit)),
+        into: m.seen,
       });
-  const zero = grid.action("zero_lanes", {}, (a) => {
+      a.update(arrived, { index: m.index, next, output: ({ next: after }) => after, into: m.arrived });
+    },
+    "a new round forgets who was counted",
+  );
+  const emptyRow = slot.action("empty_row", {}, (a) => {
     a.setValid(lanes);
     for (const field of parts.lane) a.set(field, 0);
   });
-  const restartRow = grid.action("restart_row", {}, (a) => {
-    a.update(marks, {
-      index: m.index,
-      next: () => agg.flags.bitAnd(Flag.MARK),
-      output: ({ next }) => next,
-      into: m.mark,
-    });
-    withLanes((s, field, register) =>
-      s.update(register, { index: m.index, next: () => field, output: ({ next }) => next, into: field }),
-    )(a);
-  });
-  const addRow = grid.action("add_row", {}, (a) => {
-    a.update(marks, {
-      index: m.index,
-      next: (old) => old.bitOr(agg.flags.bitAnd(Flag.MARK)),
-      output: ({ next }) => next,
-      into: m.mark,
-    });
-    withLanes((s, field, register) =>
-      s.update(register, {
-        index: m.index,
-        next: (old) => old.add(field),
-        output: ({ next }) => next,
-        into: field,
-      }),
-    )(a);
-  });
-  grid.apply((s) => {
-    s.if(isRequest("contribution").not(), (then) => then.call(zero));
-    s.if(isRequest("collect"), (then) => then.set(agg.flags, 0));
-    s.if(isRequest("null"), (then) => then.set(agg.flags, agg.flags.bitAnd(Flag.MARK)));
+  const takeReset = (s: Steps): void => {
+    s.set(m.taken, 1);
+    s.call(reset);
+  };
+  const takeRequest = (s: Steps): void => {
+    s.set(m.taken, 1);
     s.if(
-      m.relation.eq(RELATION.newer),
-      (then) => then.call(restartRow),
-      (then) => then.call(addRow),
+      isRequest("collect"),
+      (then) => then.call(peek),
+      (then) => then.call(advance),
+    );
+    s.if(m.relation.ne(RELATION.older), (current) => {
+      current.call(count);
+      current.if(m.seen.eq(0), (fresh) => fresh.invoke(grid));
+    });
+  };
+  slot.apply((s) => {
+    s.if(isRequest("null").or(isRequest("collect")), (then) => then.call(emptyRow));
+    // What is refused stays dropped, and is counted.
+    const refuse = (reason: AggregatorEvent) => (t: Steps) => t.set(event, code(reason));
+    s.if(isRequest("none"), refuse("malformed"), (asked) =>
+      asked.if(
+        isRequest("reset"),
+        (t) =>
+          chain(
+            t,
+            [
+              [intrinsic.ingress_port.ne(cpu.port), refuse("malformed")],
+              [agg.slot.cast(u32).ge(o.rows), refuse("refused_unknown")],
+              // A copy that comes late must not touch what runs.
+              [m.admitted.eq(1), refuse("refused_reset")],
+            ],
+            takeReset,
+          ),
+        (t) =>
+          chain(
+            t,
+            [
+              [m.admitted.eq(0), refuse("refused_unknown")],
+              // The parameter server has no bit: it may ask and not contribute; a worker the other way round.
+              [isRequest("collect").and(m.bit.ne(0)), refuse("refused_unknown")],
+              [isRequest("collect").not().and(m.bit.eq(0)), refuse("refused_unknown")],
+              [agg.generation.ne(m.generation), refuse("refused_generation")],
+              [agg.scale.ne(m.scale), refuse("refused_scale")],
+            ],
+            takeRequest,
+          ),
+      ),
     );
   });
 
@@ -477,91 +475,85 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
   const isComplete = m.arrived.eq(m.full);
   const finish = (s: Steps, name: AggregatorEvent): void => s.set(event, code(name));
   answer.apply((s) => {
-    s.if(
-      isRequest("none"),
-      (then) => then.drop(),
-      (asked) =>
-        asked.if(
-          isRequest("reset"),
-          (then) => {
-            then.set(intrinsic.egress_port, cpu.port);
-            finish(then, "reset");
-          },
-          (other) =>
-            other.if(
-              isRequest("collect"),
-              (collect) => {
-                collect.call(back);
-                collect.if(
-                  m.relation.eq(RELATION.equal).and(isComplete),
-                  (then) => {
-                    then.call(result);
-                    finish(then, "collect_result");
-                  },
-                  (then) => {
-                    then.call(pending);
-                    finish(then, "collect_pending");
-                  },
-                );
-              },
-              (contribution) =>
-                contribution.if(
-                  m.relation.eq(RELATION.older),
-                  (stale) => {
-                    stale.call(back);
-                    stale.call(ack, { flags: Flag.STALE });
-                    finish(stale, "stale");
-                  },
-                  (current) =>
-                    current.if(
-                      m.seen.ne(0),
-                      (duplicate) => {
-                        duplicate.call(back);
-                        duplicate.call(ack, { flags: Flag.DUPLICATE });
-                        finish(duplicate, "duplicate");
-                      },
-                      (fresh) =>
-                        fresh.if(
-                          isComplete,
-                          (then) => {
-                            then.call(toServer);
-                            then.call(result);
-                            finish(then, "complete");
-                          },
-                          (then) => {
-                            then.call(back);
-                            then.call(ack, { flags: 0 });
-                            then.if(
-                              isRequest("contribution"),
-                              (t) => finish(t, "contribution"),
-                              (t) => finish(t, "null"),
-                            );
-                          },
-                        ),
-                    ),
-                ),
-            ),
-        ),
+    s.if(m.taken.eq(1), (asked) =>
+      asked.if(
+        isRequest("reset"),
+        (then) => {
+          then.set(intrinsic.egress_port, cpu.port);
+          finish(then, "reset");
+        },
+        (other) =>
+          other.if(
+            isRequest("collect"),
+            (collect) => {
+              collect.call(back);
+              collect.if(
+                m.relation.eq(RELATION.equal).and(isComplete),
+                (then) => {
+                  then.call(result);
+                  finish(then, "collect_result");
+                },
+                (then) => {
+                  then.call(pending);
+                  finish(then, "collect_pending");
+                },
+              );
+            },
+            (contribution) =>
+              contribution.if(
+                m.relation.eq(RELATION.older),
+                (stale) => {
+                  stale.call(back);
+                  stale.call(ack, { flags: Flag.STALE });
+                  finish(stale, "stale");
+                },
+                (current) =>
+                  current.if(
+                    m.seen.ne(0),
+                    (duplicate) => {
+                      duplicate.call(back);
+                      duplicate.call(ack, { flags: Flag.DUPLICATE });
+                      finish(duplicate, "duplicate");
+                    },
+                    (fresh) =>
+                      fresh.if(
+                        isComplete,
+                        (then) => {
+                          then.call(toServer);
+                          then.call(result);
+                          finish(then, "complete");
+                        },
+                        (then) => {
+                          then.call(back);
+                          then.call(ack, { flags: 0 });
+                          then.if(
+                            isRequest("contribution"),
+                            (t) => finish(t, "contribution"),
+                            (t) => finish(t, "null"),
+                          );
+                        },
+                      ),
+                  ),
+              ),
+          ),
+      ),
     );
     s.count(events, event.cast(u32));
   });
 
-  const lookUp = o.mode.name === "fp32" ? lookUpFloats(p, o.mode, o.workers, parts) : undefined;
-  const isFresh = m.relation.eq(RELATION.newer).or(m.relation.eq(RELATION.equal).and(m.seen.eq(0)));
+  const lookUp =
+    o.mode.name === "fp32" && base !== undefined
+      ? lookUpFloats(p, o.mode, o.workers, parts, { mark: m.mark, base })
+      : undefined;
   p.ingress("aggregate", (s) =>
-    s.if(local.eq(1), (forSwitch) =>
-      forSwitch.if(p.valid(agg), (then) => {
-        then.invoke(admission);
-        then.if(request.ne(REQUEST.none), (asked) => {
-          asked.invoke(slot);
-          asked.if(isFresh.and(isRequest("reset").not()), (fresh) => {
-            if (lookUp !== undefined) fresh.if(isRequest("contribution"), (t) => t.invoke(lookUp));
-            fresh.invoke(grid);
-          });
-        });
+    s.if(p.valid(agg), (present) => {
+      present.invoke(admission);
+      present.if(local.eq(1), (then) => {
+        if (lookUp !== undefined) then.if(isRequest("contribution"), (t) => t.invoke(lookUp));
+        then.invoke(slot);
         then.invoke(answer);
-      }),
-    ),
+      });
+    }),
   );
 
   const acknowledge = p.control(
@@ -578,6 +570,20 @@ function buildAggregation(p: ProgramBuilder, o: Required<AggregationOptions>): v
     }),
   );
   p.egress("aggregate", (s) => s.invoke(acknowledge));
+}
+
+/** Bits that number the slots of a grid. */
+function slotBits(rows: number): number {
+  return Math.max(1, Math.ceil(Math.log2(rows)));
+}
+
+type Branch = (s: Steps) => void;
+
+/** `if ... else if ... else`. */
+function chain(s: Steps, cases: readonly (readonly [Bool, Branch])[], otherwise: Branch): void {
+  const [first, ...rest] = cases;
+  if (first === undefined) otherwise(s);
+  else s.if(first[0], first[1], (t) => chain(t, rest, otherwise));
 }
 
 /** Newer in serial arithmetic: the difference, read as signed, is positive (RFC 1982 with 32 bits). */

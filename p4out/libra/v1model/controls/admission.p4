@@ -11,16 +11,19 @@ control Admission(inout headers_t hdr,
     @name(".admission.is_contribution")
     action is_contribution() {
         meta.aggregation_request = 1;
+        meta.row_mark = hdr.aggregation.flags & 1;
     }
 
     @name(".admission.is_null")
     action is_null() {
         meta.aggregation_request = 2;
+        meta.row_mark = hdr.aggregation.flags & 1;
     }
 
     @name(".admission.is_collect")
     action is_collect() {
         meta.aggregation_request = 3;
+        meta.row_mark = 0;
     }
 
     @name(".admission.is_reset")
@@ -30,7 +33,7 @@ control Admission(inout headers_t hdr,
 
     @name(".admission.malformed")
     action malformed() {
-        meta.aggregation_event = 9;
+        meta.aggregation_request = 0;
     }
 
     // a member of the job, with the job's data
@@ -45,6 +48,7 @@ control Admission(inout headers_t hdr,
         bit<32> server_addr,
         bit<16> ack_session
     ) {
+        meta.admitted = 1;
         meta.worker_bit = worker_bit;
         meta.full_mask = full_mask;
         meta.job_generation = generation;
@@ -57,7 +61,7 @@ control Admission(inout headers_t hdr,
 
     @name(".admission.refuse_unknown")
     action refuse_unknown() {
-        meta.aggregation_event = 5;
+        meta.admitted = 0;
     }
 
     // requests by kind; everything about their form is fixed by the program
@@ -105,39 +109,8 @@ control Admission(inout headers_t hdr,
     }
 
     apply {
-        meta.slot_index = (bit<32>)(hdr.aggregation.slot ++ hdr.aggregation.round[0:0]);
+        meta.slot_index = hdr.aggregation.slot[8:0] ++ hdr.aggregation.round[0:0];
         shape.apply();
-        if (meta.aggregation_request == 4) {
-            if (standard_metadata.ingress_port != 510) {
-                meta.aggregation_request = 0;
-                meta.aggregation_event = 9;
-            } else if ((bit<32>)hdr.aggregation.slot >= 512) {
-                meta.aggregation_request = 0;
-                meta.aggregation_event = 5;
-            }
-        }
-        if (meta.aggregation_request != 0) {
-            if (member.apply().hit) {
-                if (meta.aggregation_request == 4) {
-                    meta.aggregation_request = 0;
-                    meta.aggregation_event = 8;
-                } else if (
-                    (meta.aggregation_request == 3 && meta.worker_bit != 0)
-                        || ((meta.aggregation_request == 1 || meta.aggregation_request == 2)
-                            && meta.worker_bit == 0)
-                ) {
-                    meta.aggregation_request = 0;
-                    meta.aggregation_event = 5;
-                } else if (hdr.aggregation.generation != meta.job_generation) {
-                    meta.aggregation_request = 0;
-                    meta.aggregation_event = 6;
-                } else if (hdr.aggregation.scale != meta.job_scale) {
-                    meta.aggregation_request = 0;
-                    meta.aggregation_event = 7;
-                }
-            } else if (meta.aggregation_request != 4) {
-                meta.aggregation_request = 0;
-            }
-        }
+        member.apply();
     }
 }

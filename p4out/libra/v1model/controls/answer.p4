@@ -79,39 +79,39 @@ control Answer(inout headers_t hdr,
     }
 
     apply {
-        if (meta.aggregation_request == 0) {
-            mark_to_drop(standard_metadata);
-        } else if (meta.aggregation_request == 4) {
-            standard_metadata.egress_spec = 510;
-            meta.aggregation_event = 12;
-        } else if (meta.aggregation_request == 3) {
-            back_to_sender();
-            if (meta.slot_relation == 1 && meta.workers_arrived == meta.full_mask) {
+        if (meta.request_taken == 1) {
+            if (meta.aggregation_request == 4) {
+                standard_metadata.egress_spec = 192;
+                meta.aggregation_event = 12;
+            } else if (meta.aggregation_request == 3) {
+                back_to_sender();
+                if (meta.slot_relation == 1 && meta.workers_arrived == meta.full_mask) {
+                    result();
+                    meta.aggregation_event = 10;
+                } else {
+                    pending();
+                    meta.aggregation_event = 11;
+                }
+            } else if (meta.slot_relation == 0) {
+                back_to_sender();
+                acknowledge(4);
+                meta.aggregation_event = 4;
+            } else if (meta.worker_seen != 0) {
+                back_to_sender();
+                acknowledge(2);
+                meta.aggregation_event = 3;
+            } else if (meta.workers_arrived == meta.full_mask) {
+                to_server();
                 result();
-                meta.aggregation_event = 10;
+                meta.aggregation_event = 2;
             } else {
-                pending();
-                meta.aggregation_event = 11;
-            }
-        } else if (meta.slot_relation == 0) {
-            back_to_sender();
-            acknowledge(4);
-            meta.aggregation_event = 4;
-        } else if (meta.worker_seen != 0) {
-            back_to_sender();
-            acknowledge(2);
-            meta.aggregation_event = 3;
-        } else if (meta.workers_arrived == meta.full_mask) {
-            to_server();
-            result();
-            meta.aggregation_event = 2;
-        } else {
-            back_to_sender();
-            acknowledge(0);
-            if (meta.aggregation_request == 1) {
-                meta.aggregation_event = 0;
-            } else {
-                meta.aggregation_event = 1;
+                back_to_sender();
+                acknowledge(0);
+                if (meta.aggregation_request == 1) {
+                    meta.aggregation_event = 0;
+                } else {
+                    meta.aggregation_event = 1;
+                }
             }
         }
         events.count((bit<32>)meta.aggregation_event);
