@@ -66,14 +66,13 @@ function describeOptions(s: Scenario): string {
   return `${s.name}: ${s.summary}\n\n${lines.join("\n")}`;
 }
 
-/** Runs a scenario and sees to it that no switch outlives it, however it ends. */
+/**
+ * Runs a scenario and sees to it that no switch outlives it. When this process is ended by force, switches notice by
+ * themselves.
+ */
 async function perform(s: Scenario, options: Readonly<Record<string, string>>): Promise<ScenarioReport> {
   const progress = new Progress();
-  const started: RunningSwitch[] = [];
-  const stopAll = (): void => {
-    for (const running of started) running.kill();
-  };
-  process.once("exit", stopAll);
+  const starting: Promise<RunningSwitch>[] = [];
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => process.exit(128 + (signal === "SIGINT" ? 2 : 15)));
   const text = (option: string): string => options[option] ?? "";
@@ -81,9 +80,9 @@ async function perform(s: Scenario, options: Readonly<Record<string, string>>): 
     return await s.run({
       options,
       progress,
-      async startSwitch(request) {
-        const running = await startSwitchProcess(request);
-        started.push(running);
+      startSwitch(request) {
+        const running = startSwitchProcess(request);
+        starting.push(running);
         return running;
       },
       whole: (option, low, high) => wholeNumber(option, text(option), low, high),
@@ -105,8 +104,9 @@ async function perform(s: Scenario, options: Readonly<Record<string, string>>): 
     throw error;
   } finally {
     progress.clear();
-    process.off("exit", stopAll);
-    await Promise.all(started.map((running) => running.stop()));
+    // One that failed to start may have ended the scenario while others were starting.
+    for (const started of await Promise.allSettled(starting))
+      if (started.status === "fulfilled") await started.value.stop();
   }
 }
 

@@ -1,0 +1,185 @@
+import { spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { UserError } from "../../src/cli/exit.ts";
+import { parseReady } from "../../src/cli/run/switchprocess.ts";
+import { switchVerb } from "../../src/cli/switch.ts";
+import { P4RuntimeClient } from "../../src/p4runtime/index.ts";
+import { folderWith } from "./folder.ts";
+import { executable, gradplane, type Running, root, start } from "./gradplane.ts";
+
+const PROGRAM = ["--json", join(root, "p4out/libra/libra.json"), "--p4info"];
+const ANY_ADDRESS = ["--grpc-server-addr", "127.0.0.1:0"];
+
+const running: Running[] = [];
+afterEach(() => {
+  for (const { child } of running.splice(0)) child.kill("SIGKILL");
+});
+
+/** Starts a switch and waits until it is ready, which fails with what it said if it ends before. */
+async function startSwitch(...args: readonly string[]) {
+  const it = start(["switch", ...ANY_ADDRESS, ...args]);
+  running.push(it);
+  const ready = expect
+    .poll(() => parseReady(it.said.stdout.trimEnd()), { timeout: 60_000, interval: 20 })
+    .toBeDefined();
+  await Promise.race([ready, it.end.then((ended) => expect.fail(JSON.stringify(ended)))]);
+  ready.catch(() => {});
+  return { ...it, ready: parseReady(it.said.stdout.trimEnd()) ?? expect.fail("not ready") };
+}
+
+async function connect(address: string, deviceId = 1n): Promise<P4RuntimeClient> {
+  const client = await P4RuntimeClient.connect({ address, deviceId });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+describe("gradplane switch", { timeout: 60_000 }, () => {
+  test("says in one line where it serves, and ends with 0 on SIGTERM", async () => {
+    const it = await startSwitch("--no-p4", "-i", "0@udp", "-i", "7@udp:0:5000", "--cpu-port", "510");
+    expect(it.said.stdout).toMatch(/^ready grpc=127\.0\.0\.1:\d+ 0@udp:\d+ 7@udp:\d+\n$/);
+    it.child.kill("SIGTERM");
+    expect(await it.end).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  test.each(["p4info.txtpb", "p4info.bin"])("tells clients the program of its files (%s)", async (p4info) => {
+    const it = await startSwitch(...PROGRAM, join(root, "p4out/libra", p4info), "--cpu-port", "510");
+    const client = await connect(it.ready.grpc);
+    const schema = await client.useProgram();
+    expect(schema.tables.get("forwarding.route").size).toBe(1024);
+    const pipeline = await client.getPipeline();
+    expect(pipeline?.p4DeviceConfig.length).toBeGreaterThan(1000);
+    expect(await client.getCookie()).toBeUndefined();
+    // Reads work without a push, and an open client does not keep the switch from ending.
+    expect(await client.readAll([client.entities.allEntries("forwarding.route")])).toEqual([]);
+    it.child.kill("SIGINT");
+    expect(await it.end).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  test("two run side by side, each its own device", async () => {
+    const [one, two] = await Promise.all([
+      startSwitch("--no-p4", "-i", "0@udp", "--device-id", "1"),
+      startSwitch("--no-p4", "-i", "0@udp", "--device-id", "2"),
+    ]);
+    expect(one.ready.grpc).not.toBe(two.ready.grpc);
+    expect(one.ready.ports.get(0)).not.toBe(two.ready.ports.get(0));
+    for (const [it, deviceId] of [
+      [one, 1n],
+      [two, 2n],
+    ] as const) {
+      const client = await connect(it.ready.grpc, deviceId);
+      expect((await client.arbitrate(1n)).isPrimary).toBe(true);
+    }
+    one.child.kill("SIGKILL");
+    two.child.kill("SIGTERM");
+    expect((await two.end).status).toBe(0);
+  });
+
+  test("ends when a parent with a channel to it is gone", async () => {
+    const child = spawn(process.execPath, [executable, "switch", "--no-p4", ...ANY_ADDRESS], {
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    if (child.stdout === null) expect.fail("no pipe");
+    const exit = once(child, "exit");
+    const [line] = await once(child.stdout, "data");
+    expect(String(line)).toMatch(/^ready /);
+    child.disconnect();
+    expect(await exit).toEqual([0, null]);
+  });
+});
+
+describe("a switch that cannot have what it was asked for", { timeout: 60_000 }, () => {
+  test("names the P4Runtime address that is taken, and exits with 2", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void taken.close());
+    await once(taken, "listening");
+    const bound = taken.address();
+    const address = `127.0.0.1:${typeof bound === "object" ? bound?.port : bound}`;
+    const { status, stdout, stderr } = await gradplane([
+      ...["switch", "--no-p4", "-i", "0@udp"],
+      ...["--grpc-server-addr", address],
+    ]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toBe(
+      `gradplane: cannot serve P4Runtime on ${address}: the address is in use (EADDRINUSE)\n`,
+    );
+  });
+
+  test("names the UDP port that is taken, and exits with 2", async () => {
+    const taken = createSocket("udp4").bind(0, "127.0.0.1");
+    onTestFinished(() => void taken.close());
+    await once(taken, "listening");
+    const { port } = taken.address();
+    const { status, stdout, stderr } = await gradplane([
+      ...["switch", "--no-p4", ...ANY_ADDRESS],
+      ...["-i", "0@udp", "-i", `3@udp:${port}`],
+    ]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toContain(`gradplane: port 3 cannot listen on UDP port ${port}: `);
+    expect(stderr).toContain("EADDRINUSE");
+  });
+
+  test("names the file that it cannot read, or that is no program", async () => {
+    const folder = folderWith({ "broken.json": "{", "broken.txtpb": "tables {" });
+    const p4info = join(root, "p4out/libra/p4info.bin");
+    for (const [json, info, reason] of [
+      ["nowhere.json", p4info, "cannot read nowhere.json: "],
+      ["broken.json", "nowhere.bin", "cannot read nowhere.bin: "],
+      ["broken.json", p4info, "the program cannot run: "],
+      ["broken.json", "broken.txtpb", "--p4info broken.txtpb is no P4Info: broken.txtpb:1:9: "],
+    ] as const) {
+      const args = ["switch", "--json", json, "--p4info", info, ...ANY_ADDRESS];
+      const { status, stdout, stderr } = await gradplane(args, folder);
+      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+      expect(stderr).toContain(`gradplane: ${reason}`);
+    }
+  });
+});
+
+/** In this process, since each has the same way out: a UserError becomes one line and exit code 1. */
+describe("wrong arguments of gradplane switch", () => {
+  test.each([
+    ["-i", "0@veth0", '-i "0@veth0": write PORT@udp'],
+    ["-i", "udp:50000", '-i "udp:50000": write PORT@udp'],
+    ["-i", "0@udp:", '-i "0@udp:": write PORT@udp'],
+    ["-i", "511@udp", '--interface is "511"; it is a whole number from 0 to 510'],
+    ["-i", "0@udp:65536", '--interface is "65536"; it is a whole number from 0 to 65535'],
+    ["-i", "0@udp:0:0", '--interface is "0"; it is a whole number from 1 to 65535'],
+    ["--device-id", "0", '--device-id is "0"; it is a whole number from 1 to '],
+    ["--cpu-port", "none", '--cpu-port is "none"; it is a whole number from 1 to 510'],
+    ["--priority-queues", "9", '--priority-queues is "9"; it is a whole number from 1 to 8'],
+    ["--grpc-server-addr", "9559", '--grpc-server-addr is "9559"; write HOST:PORT'],
+    ["--p4info", "p4info.bin", "--json FILE and --p4info FILE go together"],
+  ])("%s %s", async (option, value, reason) => {
+    await refuses(["--no-p4", option, value], reason);
+  });
+
+  test.each([
+    ["neither a program nor --no-p4", [], "give --json FILE and --p4info FILE, or --no-p4"],
+    [
+      "both a program and --no-p4",
+      ["--no-p4", "--json", "a", "--p4info", "b"],
+      "give --json FILE and --p4info FILE, or --no-p4",
+    ],
+    ["a program without its P4Info", ["--json", "a"], "--json FILE and --p4info FILE go together"],
+    ["a port twice", ["--no-p4", "-i", "3@udp", "-i", "3@udp"], "-i: port 3 is given already"],
+    [
+      "the CPU port as an interface",
+      ["--no-p4", "-i", "64@udp", "--cpu-port", "64"],
+      "-i: port 64 is the CPU port already",
+    ],
+    ["something that is no option", ["--no-p4", "libra.json"], '"libra.json" is no option'],
+  ])("%s", async (_, args, reason) => {
+    await refuses(args, reason);
+  });
+});
+
+async function refuses(args: readonly string[], reason: string): Promise<void> {
+  const error: unknown = await switchVerb.run(args).catch((e) => e);
+  expect(error).toBeInstanceOf(UserError);
+  expect(String(error)).toContain(`UserError: ${reason}`);
+}
