@@ -1,3 +1,4 @@
+import { MAX_WORKERS } from "../wire/aggregation.ts";
 import { findSlots, type Placement, type SlotGrid } from "./jobs.ts";
 
 /** What the controller learns. `round` is the open round of a job, reported by its server. */
@@ -50,6 +51,8 @@ export class JobController {
   readonly #switches: readonly string[];
   readonly #ready = new Set<string>();
   readonly #jobs = new Map<number, Job>();
+  /** Last generation by job number. It outlives the job: packets of one that is over must not count in the next of its number. */
+  readonly #generations = new Map<number, number>();
 
   constructor(grid: SlotGrid, switches: readonly string[]) {
     this.#grid = grid;
@@ -60,8 +63,9 @@ export class JobController {
     return this.#jobs.get(job)?.placement;
   }
 
-  /** Admits a job. @throws JobError when its number is taken. */
+  /** Admits a job. @throws JobError when its number is taken, or a number does not fit the packets. */
   start(request: JobRequest): readonly ControllerAction[] {
+    checkRequest(request);
     if (this.#jobs.has(request.job)) throw new JobError(`job ${request.job} exists already`);
     const first: Placement = { ...request, generation: 0, on: undefined, slotBase: 0 };
     const job: Job = { placement: first, openRound: request.firstRound, installing: false };
@@ -114,7 +118,9 @@ export class JobController {
   }
 
   #place(job: Job): readonly ControllerAction[] {
-    const generation = (job.placement.generation + 1) & 0xffff;
+    const number = job.placement.job;
+    const generation = ((this.#generations.get(number) ?? 0) + 1) & 0xffff;
+    this.#generations.set(number, generation);
     for (const name of this.#switches) {
       if (!this.#ready.has(name)) continue;
       const taken = [...this.#jobs.values()]
@@ -130,4 +136,17 @@ export class JobController {
     job.installing = false;
     return [{ kind: "announce", placement: job.placement }];
   }
+}
+
+function checkRequest({ job, workers, rows, scale, firstRound }: JobRequest): void {
+  const check = (what: string, value: number, low: number, high: number): void => {
+    if (!Number.isInteger(value) || value < low || value > high)
+      throw new JobError(`job ${job}: ${what} is ${value}; it may be ${low} to ${high}`);
+  };
+  check("its number", job, 0, 0xffff);
+  check("the number of workers", workers.length, 1, MAX_WORKERS);
+  check("rows", rows, 0, 0x1_0000);
+  check("scale", scale, 0, 0xff);
+  check("firstRound", firstRound, 0, 0xffff_ffff);
+  if (new Set(workers).size !== workers.length) throw new JobError(`job ${job}: a worker is named twice`);
 }
