@@ -69,11 +69,12 @@ export const placements: readonly Placement[] = [
   },
 ];
 
-export function setUp(mode: NumericMode) {
+/** A switch with both jobs admitted; with JSON of another compiler for the same program, if given. */
+export function setUp(mode: NumericMode, json?: Uint8Array) {
   const feature = hotAggregation({ workers: 4, lanes: LANES, rows: ROWS, chunk: CHUNK, mode, result: "ps" });
   const { ir } = program("small", { ports: 8, cpuPort: CPU, features: [ipv4Forwarding(), feature] });
   const steered = { options: feature.options, lookupTable };
-  const sw = localSwitch(ir);
+  const sw = localSwitch(ir, json);
   fill(sw, ir, baseState(topology, "s1"));
   for (const entry of lookupEntries(steered)) insert(sw, ir, entry);
   for (const p of placements) for (const entry of jobEntries(topology, steered, p)) insert(sw, ir, entry);

@@ -6,8 +6,8 @@ import { type MatchField, Switch } from "../../src/switch/index.ts";
 import { parseIpv4, parseMac } from "../../src/wire/address.ts";
 
 /** An embedded switch with a program, filled by name as over P4Runtime, without a server between. */
-export function localSwitch(program: Program): Switch {
-  return new Switch(bmv2Json(lower(program)), {
+export function localSwitch(program: Program, json?: Uint8Array): Switch {
+  return new Switch(json ?? bmv2Json(lower(program)), {
     ports: [...Array(program.ports).keys(), ...(program.cpuPort === undefined ? [] : [program.cpuPort])],
     ...(program.cpuPort === undefined ? {} : { cpuPort: program.cpuPort }),
   });
