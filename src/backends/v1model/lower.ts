@@ -10,7 +10,7 @@ import type {
 } from "../../ir/index.ts";
 import { NO_ACTION } from "../../ir/index.ts";
 import { BackendError } from "../backenderror.ts";
-import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "./identifiers.ts";
+import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
 import type {
   ActionReference,
   Gress,

@@ -1,9 +1,9 @@
 import type { Control, Expression, RegisterUpdate, StraightStatement } from "../../ir/index.ts";
 import { BackendError } from "../backenderror.ts";
+import { type ControlIdentifiers, identifier } from "../p4text/identifiers.ts";
 import type { Names } from "../p4text/names.ts";
-import { type ControlIdentifiers, identifier } from "./identifiers.ts";
+import { rewrite, some } from "../p4text/rewrite.ts";
 import type { Local, Step } from "./lowered.ts";
-import { rewrite, some } from "./rewrite.ts";
 import { asIndex, fromStorage, storageType, toStorage } from "./storage.ts";
 
 /** Straight-line code of one scope: an action's body, or what stands in a control's apply. */

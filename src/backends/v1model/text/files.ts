@@ -1,11 +1,11 @@
 import type { Expression } from "../../../ir/index.ts";
 import { comment } from "../../p4text/comments.ts";
 import { type Doc, INDENT, lines, render } from "../../p4text/layout.ts";
+import { some } from "../../p4text/rewrite.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
 import { version } from "../../version.ts";
 import { everyExpression } from "../expressionsof.ts";
 import type { LoweredBlock, LoweredControl, LoweredPipeline, LoweredProgram } from "../lowered.ts";
-import { some } from "../rewrite.ts";
 import { blockText } from "./blocks.ts";
 import { checksumTexts } from "./checksums.ts";
 import { headersStruct, headerTypeTexts, metadataStruct } from "./headers.ts";

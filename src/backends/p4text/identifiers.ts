@@ -1,7 +1,7 @@
 import type { Control, HeaderType, Program } from "../../ir/index.ts";
 import { reservedWords } from "../../ir/reservedwords.ts";
 import { BackendError } from "../backenderror.ts";
-import { localPart, Names, pascalCase } from "../p4text/names.ts";
+import { localPart, Names, pascalCase } from "./names.ts";
 
 /** Identifiers of the P4 program for the names of the IR, the same whatever the order of use. */
 export interface Identifiers {
@@ -20,8 +20,9 @@ export interface ControlIdentifiers {
   readonly scope: Names;
 }
 
-export function identifiers(program: Program): Identifiers {
-  const global = new Names(reservedWords.keys());
+/** `reserved`: further words that the target reserves. */
+export function identifiers(program: Program, reserved: Iterable<string> = []): Identifiers {
+  const global = new Names([...reservedWords.keys(), ...reserved]);
   const headerTypes = new Map(
     program.headerTypes.map((t: HeaderType) => [
       t.name,
@@ -75,12 +76,13 @@ export function identifier(
   name: string,
   kind: string,
   owner: string,
+  target = "v1model",
 ): string {
   const found = map.get(name);
   if (found !== undefined) return found;
   throw new BackendError(
     name.startsWith(`${owner}.`) ? "GP2001" : "GP2002",
-    "v1model",
+    target,
     name.startsWith(`${owner}.`)
       ? `the program has no ${kind} ${name}`
       : `${owner} uses the ${kind} ${name}; an object can be used only in the control that declares it`,
