@@ -14,9 +14,14 @@ export interface HeaderCodec<Name extends string> {
  * Compiles the codec of a header declaration: straight-line code that indexes the byte array, so that it neither
  * allocates a view nor depends on where in its buffer the array begins.
  *
- * @throws RangeError for fields over 48 bits: a number can't hold every value of them.
+ * @throws RangeError for fields over 48 bits, since a number can't hold every value of them, and for a header that is
+ * not a whole number of bytes.
  */
 export function headerCodec<Name extends string>(header: WireHeader<Name>): HeaderCodec<Name> {
+  if (!Number.isInteger(headerBytes(header)))
+    throw new RangeError(
+      `header ${header.name} is ${headerBytes(header) * 8} bits wide, not a whole number of bytes`,
+    );
   const reads: string[] = [];
   /** For each byte of the header, what is or-ed into it. */
   const terms = Array.from({ length: headerBytes(header) }, (): string[] => []);

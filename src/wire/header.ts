@@ -29,9 +29,6 @@ export function wireHeader<const F extends Record<string, number | readonly [num
       ? { name: field as keyof F & string, bits: spec }
       : { name: field as keyof F & string, bits: spec[0], doc: spec[1] },
   );
-  const total = list.reduce((sum, f) => sum + f.bits, 0);
-  if (total % 8 !== 0)
-    throw new RangeError(`header ${name} is ${total} bits wide, not a whole number of bytes`);
   return { name, fields: list, ...(doc === undefined ? {} : { doc }) };
 }
 

@@ -81,7 +81,7 @@ describe("the codec of a header declaration", () => {
   it("refuses fields that a number can't hold, and names that are no identifiers", () => {
     expect(() => headerCodec(wireHeader("h", { wide: 64 }))).toThrow(/wide: 64 bits/);
     expect(() => headerCodec(wireHeader("h", { "a b": 8 }))).toThrow(/identifier/);
-    expect(() => wireHeader("h", { odd: 7 })).toThrow(/whole number of bytes/);
+    expect(() => headerCodec(wireHeader("h", { odd: 7 }))).toThrow(/whole number of bytes/);
   });
 });
 
