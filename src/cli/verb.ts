@@ -3,6 +3,10 @@ import { UserError } from "./exit.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
+type Parsed<O extends Options> = ReturnType<
+  typeof parseArgs<{ options: O; allowPositionals: true; strict: true }>
+>;
+
 /** One verb of the command line. */
 export interface Verb {
   /** Usage, options and an example. */
@@ -12,7 +16,7 @@ export interface Verb {
 }
 
 /** Parses a verb's arguments; a wrong one is a UserError that names it. */
-export function parse<const O extends Options>(verb: string, args: readonly string[], options: O) {
+export function parse<const O extends Options>(verb: string, args: readonly string[], options: O): Parsed<O> {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
