@@ -1,17 +1,23 @@
 import { ModeId } from "../wire/aggregation.ts";
-import { type ControllerAction, type ControllerEvent, JobController, type JobRequest } from "./failover.ts";
+import {
+  type ControllerAction,
+  type ControllerEvent,
+  JobController,
+  JobError,
+  type JobRequest,
+} from "./failover.ts";
 import type { Placement } from "./jobs.ts";
 import type { AggregationFeature } from "./program.ts";
 import { SlotReset } from "./slotreset.ts";
 import { type LoadableProgram, SwitchSession } from "./switchsession.ts";
-import { checkTopology, type SwitchNode, switchNamed, type Topology } from "./topology.ts";
+import { checkTopology, hostNamed, portOf, type SwitchNode, switchNamed, type Topology } from "./topology.ts";
 import { baseState, jobEntries, lookupEntries } from "./wantedstate.ts";
 
 export interface ControllerOptions {
   readonly topology: Topology;
   readonly program: LoadableProgram;
   readonly aggregation: AggregationFeature;
-  /** Tells the job's hosts where it runs from now on. */
+  /** Tells the job's hosts where it runs from now on. What it throws is noted, and thrown by `startJob`. */
   readonly onPlacement: (placement: Placement) => void;
   readonly onNotice?: (notice: Notice) => void;
   readonly heartbeat?: number;
@@ -25,7 +31,7 @@ export type Notice =
   | { readonly kind: "switchLost"; readonly name: string; readonly reason: string; readonly at: number }
   | { readonly kind: "placed"; readonly placement: Placement; readonly at: number }
   | {
-      readonly kind: "installFailed";
+      readonly kind: "installFailed" | "removeFailed" | "announceFailed";
       readonly placement: Placement;
       readonly reason: string;
       readonly at: number;
@@ -39,8 +45,11 @@ export class Controller {
   readonly #options: ControllerOptions;
   readonly #jobs: JobController;
   readonly #sessions = new Map<string, SwitchSession>();
-  /** Placement whose entries are on a switch, by job. */
+  /** Placement whose entries, or some of them, are on a switch, by job. */
   readonly #installed = new Map<number, Placement>();
+  /** Why the hosts of a job do not know its last placement. */
+  readonly #untold = new Map<number, unknown>();
+  readonly #stop = new AbortController();
   #work: Promise<void> = Promise.resolve();
 
   private constructor(options: ControllerOptions) {
@@ -59,19 +68,37 @@ export class Controller {
   static async start(options: ControllerOptions): Promise<Controller> {
     checkTopology(options.topology);
     const controller = new Controller(options);
+    const preparing = options.topology.switches.map((node) => controller.#prepare(node));
     try {
-      await Promise.all(options.topology.switches.map((node) => controller.#prepare(node)));
+      await Promise.all(preparing);
     } catch (error) {
+      // The others stop at once, and nothing of them is left when the caller hears of it.
       await controller.close();
+      await Promise.allSettled(preparing);
       throw error;
     }
     return controller;
   }
 
-  /** Starts a job; resolves when its hosts have been told. */
-  async startJob(request: JobRequest): Promise<void> {
-    this.#carryOut(this.#jobs.start(request));
+  /**
+   * Starts a job; resolves when its hosts have been told.
+   *
+   * @throws JobError, or TopologyError when it has a host that is not in the topology; then no switch has been touched.
+   */
+  async startJob(request: Omit<JobRequest, "switches">): Promise<void> {
+    const { topology, aggregation } = this.#options;
+    const most = aggregation.options.workers;
+    if (request.workers.length > most)
+      throw new JobError(
+        `job ${request.job} has ${request.workers.length} workers; the switch program takes ${most}`,
+      );
+    const members = [...request.workers, request.server].map((name) => hostNamed(topology, name));
+    const switches = topology.switches
+      .map((s) => s.name)
+      .filter((name) => members.every((host) => portOf(host, name) !== undefined));
+    this.#carryOut(this.#jobs.start({ ...request, switches }));
     await this.#settled();
+    if (this.#untold.has(request.job)) throw this.#untold.get(request.job);
   }
 
   /** The job's server has opened a round: where a move would begin. */
@@ -91,14 +118,18 @@ export class Controller {
     return session?.isLost === false ? session : undefined;
   }
 
+  /** Leaves the switches as they are. Hosts hear nothing any more. */
   async close(): Promise<void> {
+    this.#stop.abort();
     await Promise.all([...this.#sessions.values()].map((s) => s.close()));
     await this.#settled();
   }
 
   async #prepare(node: SwitchNode): Promise<void> {
     const { heartbeat, silence } = this.#options;
+    const { signal } = this.#stop;
     const session = await SwitchSession.open(node, this.#options.program, {
+      signal,
       ...(heartbeat === undefined ? {} : { heartbeat }),
       ...(silence === undefined ? {} : { silence }),
       onLost: (reason) => {
@@ -107,6 +138,7 @@ export class Controller {
       },
     });
     this.#sessions.set(node.name, session);
+    if (signal.aborted) await session.close();
     const base = baseState(this.#options.topology, node.name);
     await session.apply(base);
     const lookups = await session.insertAll(lookupEntries(this.#options.aggregation), (written) =>
@@ -135,35 +167,48 @@ export class Controller {
   }
 
   async #perform(action: ControllerAction): Promise<void> {
+    if (this.#stop.signal.aborted) return;
     const { placement } = action;
     switch (action.kind) {
       case "announce":
-        this.#notice({ kind: "placed", placement, at: performance.now() });
-        this.#options.onPlacement(placement);
+        this.#announce(placement);
         return;
       case "remove":
-        await this.#removeOld(placement.job).catch((error: unknown) => {
-          this.#notice({ kind: "installFailed", placement, reason: text(error), at: performance.now() });
-        });
+        await this.#removeOld(placement.job);
         return;
       case "install": {
         const { job, generation } = placement;
         try {
           await this.#install(placement);
         } catch (error) {
-          const reason = text(error);
-          this.#notice({ kind: "installFailed", placement, reason, at: performance.now() });
-          await this.#follow({ kind: "installFailed", job, generation, reason });
+          if (this.#stop.signal.aborted) return;
+          this.#failed("installFailed", placement, error);
+          this.#follow({ kind: "installFailed", job, generation, reason: text(error) });
           return;
         }
-        await this.#follow({ kind: "installed", job, generation });
+        this.#follow({ kind: "installed", job, generation });
       }
     }
   }
 
-  /** Carries out what an event leads to at once, so that whoever waits for the work waits for this, too. */
-  async #follow(event: ControllerEvent): Promise<void> {
-    for (const action of this.#jobs.handle(event)) await this.#perform(action);
+  /** Hosts are told at once. All else waits its turn: what was decided before, such as the end of another job, comes first. */
+  #follow(event: ControllerEvent): void {
+    for (const action of this.#jobs.handle(event)) {
+      if (action.kind === "announce") this.#announce(action.placement);
+      else this.#carryOut([action]);
+    }
+  }
+
+  #announce(placement: Placement): void {
+    if (this.#stop.signal.aborted) return;
+    this.#notice({ kind: "placed", placement, at: performance.now() });
+    this.#untold.delete(placement.job);
+    try {
+      this.#options.onPlacement(placement);
+    } catch (error) {
+      this.#untold.set(placement.job, error);
+      this.#failed("announceFailed", placement, error);
+    }
   }
 
   async #install(placement: Placement): Promise<void> {
@@ -175,17 +220,29 @@ export class Controller {
     const { lanes, mode } = aggregation.options;
     const format = { lanes, mode: ModeId[mode.name] };
     await session.reset(new SlotReset(placement, switchNamed(topology, name), format));
-    await session.insertAll(jobEntries(topology, aggregation, placement));
     this.#installed.set(placement.job, placement);
+    await session.insertAll(jobEntries(topology, aggregation, placement));
   }
 
-  /** Old packets must be refused before the slots start anew. */
+  /** Old packets must be refused before the slots start anew. Elsewhere their generation sees to that, so a failure is only noted. */
   async #removeOld(job: number): Promise<void> {
     const old = this.#installed.get(job);
     this.#installed.delete(job);
     const session = this.session(old?.on ?? "");
     if (old === undefined || session === undefined) return;
-    await session.removeAll(jobEntries(this.#options.topology, this.#options.aggregation, old));
+    try {
+      await session.removeAll(jobEntries(this.#options.topology, this.#options.aggregation, old));
+    } catch (error) {
+      if (!this.#stop.signal.aborted) this.#failed("removeFailed", old, error);
+    }
+  }
+
+  #failed(
+    kind: "installFailed" | "removeFailed" | "announceFailed",
+    placement: Placement,
+    error: unknown,
+  ): void {
+    this.#notice({ kind, placement, reason: text(error), at: performance.now() });
   }
 
   #notice(notice: Notice): void {

@@ -27,9 +27,12 @@ export interface JobRequest {
   readonly rows: number;
   readonly scale: number;
   readonly firstRound: number;
+  /** Switches that reach all of its hosts; all of the network when absent. */
+  readonly switches?: readonly string[];
 }
 
 interface Job {
+  readonly switches: readonly string[] | undefined;
   placement: Placement;
   openRound: number;
   installing: boolean;
@@ -67,8 +70,9 @@ export class JobController {
   start(request: JobRequest): readonly ControllerAction[] {
     checkRequest(request);
     if (this.#jobs.has(request.job)) throw new JobError(`job ${request.job} exists already`);
-    const first: Placement = { ...request, generation: 0, on: undefined, slotBase: 0 };
-    const job: Job = { placement: first, openRound: request.firstRound, installing: false };
+    const { switches, ...numbers } = request;
+    const first: Placement = { ...numbers, generation: 0, on: undefined, slotBase: 0 };
+    const job: Job = { switches, placement: first, openRound: request.firstRound, installing: false };
     this.#jobs.set(request.job, job);
     return this.#place(job);
   }
@@ -122,7 +126,7 @@ export class JobController {
     const generation = ((this.#generations.get(number) ?? 0) + 1) & 0xffff;
     this.#generations.set(number, generation);
     for (const name of this.#switches) {
-      if (!this.#ready.has(name)) continue;
+      if (!this.#ready.has(name) || job.switches?.includes(name) === false) continue;
       const taken = [...this.#jobs.values()]
         .filter((j) => j !== job && j.placement.on === name)
         .map((j) => j.placement);

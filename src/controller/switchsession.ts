@@ -31,6 +31,8 @@ export interface SessionOptions {
   readonly heartbeat?: number;
   /** Milliseconds without an answer after which the switch is lost. */
   readonly silence?: number;
+  /** Gives up the opening. */
+  readonly signal?: AbortSignal;
   /** Called once, with the reason. */
   readonly onLost: (reason: string) => void;
 }
@@ -48,6 +50,7 @@ export class SwitchSession {
   readonly #options: SessionOptions;
   readonly #stop = new AbortController();
   #isLost = false;
+  #lostBecause = "";
   #reset: SlotReset | undefined;
 
   private constructor(node: SwitchNode, client: P4RuntimeClient, options: SessionOptions) {
@@ -66,19 +69,30 @@ export class SwitchSession {
     options: SessionOptions,
   ): Promise<SwitchSession> {
     let lost: (reason: string) => void = () => {};
-    const client = await P4RuntimeClient.connect({
-      address: node.target,
-      deviceId: node.deviceId,
-      onDisconnect: (error) => lost(error.message),
-    });
+    const { signal } = options;
+    const call = signal === undefined ? {} : { signal };
+    const where = `${node.name} (${node.target})`;
+    const client = await P4RuntimeClient.connect(
+      {
+        address: node.target,
+        deviceId: node.deviceId,
+        onDisconnect: (error) => lost(error.message),
+        onArbitration: (state) => {
+          if (!state.isPrimary) lost(deposed(state.highestElectionId));
+        },
+      },
+      call,
+    );
     try {
-      const state = await client.arbitrate(options.electionId ?? BigInt(Date.now()));
+      const state = await client.arbitrate(options.electionId ?? BigInt(Date.now()), call);
       if (!state.isPrimary) {
         throw new SwitchSessionError(
-          `${node.name} (${node.target}): another controller with a higher election id is primary`,
+          `${where}: another controller with a higher election id (${state.highestElectionId}) is primary`,
         );
       }
-      await client.pushPipeline(program.p4info, program.deviceConfig);
+      await client.pushPipeline(program.p4info, program.deviceConfig, call);
+      if (!client.isPrimary)
+        throw new SwitchSessionError(`${where}: ${deposed(client.arbitration?.highestElectionId)}`);
     } catch (error) {
       await client.close();
       throw error;
@@ -100,7 +114,7 @@ export class SwitchSession {
     const sessions = state.cloneSessions.map(({ id, port }) =>
       insert(entities.cloneSession(id, [{ port, instance: 1 }])),
     );
-    await this.#client.write([...sessions, ...state.entries.map((e) => this.#insertion(e))]);
+    await this.#write([...sessions, ...state.entries.map((e) => this.#insertion(e))]);
   }
 
   /** Writes many entries without holding them all at once. Calls `progress` with the number written. */
@@ -109,7 +123,7 @@ export class SwitchSession {
     let block: Update[] = [];
     let written = 0;
     const flush = async (): Promise<void> => {
-      await this.#client.write(block);
+      await this.#write(block);
       written += block.length;
       progress?.(written);
       block = [];
@@ -126,7 +140,7 @@ export class SwitchSession {
   async removeAll(entries: readonly WantedEntry[]): Promise<void> {
     const { entities } = this.#client;
     try {
-      await this.#client.write(entries.map((e) => remove(entities.tableEntry(e.table, e.match))));
+      await this.#write(entries.map((e) => remove(entities.tableEntry(e.table, e.match))));
     } catch (error) {
       const absent =
         error instanceof P4RuntimeWriteError &&
@@ -143,9 +157,8 @@ export class SwitchSession {
         for (const frame of slots.poll(performance.now()))
           this.#client.sendPacket(frame, { egress_port: 0, submit: 1 });
         if (slots.hasFailed || this.#isLost) {
-          throw new SwitchSessionError(
-            `${this.node.name} (${this.node.target}) does not answer the reset of its slots`,
-          );
+          const why = this.#lostBecause || "it does not answer the reset of its slots";
+          throw new SwitchSessionError(`${this.node.name} (${this.node.target}): ${why}`);
         }
         await sleep(1);
       }
@@ -168,6 +181,17 @@ export class SwitchSession {
     this.#isLost = true;
     this.#stop.abort();
     await this.#client.close();
+  }
+
+  /** Of a switch that was lost meanwhile, the reason counts and not that its calls were cancelled. */
+  async #write(updates: readonly Update[]): Promise<void> {
+    try {
+      await this.#client.write(updates);
+    } catch (error) {
+      if (this.#lostBecause === "") throw error;
+      const { name, target } = this.node;
+      throw new SwitchSessionError(`${name} (${target}): ${this.#lostBecause}`, { cause: error });
+    }
   }
 
   #insertion(e: WantedEntry): Update {
@@ -199,7 +223,12 @@ export class SwitchSession {
   #lost(reason: string): void {
     if (this.#isLost || this.#stop.signal.aborted) return;
     this.#isLost = true;
+    this.#lostBecause = reason;
     this.#options.onLost(reason);
     void this.close();
   }
+}
+
+function deposed(by: bigint | undefined): string {
+  return `another controller has taken over (election id ${by})`;
 }
