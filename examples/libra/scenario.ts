@@ -197,6 +197,10 @@ export default scenario({
         onNotice: (notice) => {
           notices.push(notice);
 
+          if (notice.kind === "switchLost" && (killedAt === undefined || notice.name !== "s1"))
+            progress.note(`${notice.name} is lost: ${notice.reason}`);
+          if (notice.kind === "installFailed")
+            progress.note(`job not installed on ${notice.placement.on}: ${notice.reason}`);
           if (notice.kind === "lookups") progress.show(`${notice.name}: ${notice.written} lookup entries`);
         },
         onPlacement: (p) => {
@@ -237,8 +241,13 @@ export default scenario({
       const weights = weightsOf(kv, DIMENSIONS);
       const bits = { withSwitch: fingerprint(weights), without: fingerprint(clean.weights) };
       const isExact = check.wrong === 0 && bits.withSwitch === bits.without;
-      const isWhole = check.compared > 0 && (!killing || killedAt !== undefined);
-      const passed = isExact && isWhole;
+      const unshown =
+        check.compared === 0
+          ? "The job never ran on a switch, so nothing was shown. "
+          : killing && killedAt === undefined
+            ? "The first switch was lost before it could be killed. "
+            : "";
+      const passed = isExact && unshown === "";
       const share = coverage(
         rows.flat(),
         training.map((s) => s.keys),
@@ -305,7 +314,7 @@ export default scenario({
           ],
         ],
         verdict:
-          `${check.compared} RESULTs compared with the integer sum of one contribution per worker, ${check.wrong} differ; ` +
+          `${unshown}${check.compared} RESULTs compared with the integer sum of one contribution per worker, ${check.wrong} differ; ` +
           `the model's ${DIMENSIONS} weights are ${bits.withSwitch === bits.without ? "bit-identical to" : "NOT those of"} an undisturbed run ` +
           `without a switch (sha256 ${bits.withSwitch} and ${bits.without}).`,
       };

@@ -37,8 +37,9 @@ export interface SessionOptions {
   readonly onLost: (reason: string) => void;
 }
 
-const HEARTBEAT = 200;
-const SILENCE = 2000;
+const HEARTBEAT = 500;
+/** A killed switch is noticed at once, by its stream; this is for one that hangs, and must not fall for one that is busy. */
+const SILENCE = 5000;
 
 /**
  * The controller's side of one switch: connected, primary, with the program loaded. It watches the stream and asks for a sign of life,

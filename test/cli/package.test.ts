@@ -79,7 +79,7 @@ export default scenario({
     );
     expect(await gradplane(["run", "one.ts"], user, installed)).toEqual({
       status: 0,
-      stdout: "  port  0\n\nExact: it runs\n",
+      stdout: "  port  0\n\nPassed: it runs\n",
       stderr: "",
     });
   });

@@ -41,7 +41,7 @@ describe("gradplane run", { timeout: 120_000 }, () => {
     const shown = await gradplane(["run", "pair.ts"], folder);
     expect(shown).toEqual({
       status: 1,
-      stdout: "  switches    2\n  ports of a  0 3\n\nNOT EXACT: nothing was compared\n",
+      stdout: "  switches    2\n  ports of a  0 3\n\nFAILED: nothing was compared\n",
       stderr: "",
     });
     const { status, stdout } = await gradplane(["run", "pair.ts", "--json", "--share", "0.25"], folder);
@@ -147,7 +147,7 @@ describe("the Libra scenario", { timeout: 240_000 }, () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^ {2}rows x lanes +4 x 32, mode int32$/m);
     expect(stdout).toMatch(/^ {2}failover +none: no switch was killed$/m);
-    expect(stdout).toMatch(/^Exact: \d+ RESULTs compared with the integer sum .*, 0 differ; /m);
+    expect(stdout).toMatch(/^Passed: \d+ RESULTs compared with the integer sum .*, 0 differ; /m);
   });
 
   test("gives the same model over links that lose, double and reorder frames, with a switch killed", async () => {

@@ -113,5 +113,5 @@ async function perform(s: Scenario, options: Readonly<Record<string, string>>): 
 function print(report: ScenarioReport): void {
   const width = Math.max(...report.table.map(([what]) => what.length));
   for (const [what, figure] of report.table) process.stdout.write(`  ${what.padEnd(width)}  ${figure}\n`);
-  process.stdout.write(`\n${report.passed ? "Exact" : "NOT EXACT"}: ${report.verdict}\n`);
+  process.stdout.write(`\n${report.passed ? "Passed" : "FAILED"}: ${report.verdict}\n`);
 }
