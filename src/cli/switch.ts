@@ -128,6 +128,8 @@ function untilEnded(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
     process.once("disconnect", () => resolve());
+    // Undefined without a channel; false when the parent was gone before this process listened.
+    if (process.connected === false) resolve();
   });
 }
 
