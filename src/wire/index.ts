@@ -6,3 +6,4 @@ export * from "./codec.ts";
 export * from "./datagram.ts";
 export * from "./header.ts";
 export * from "./parameterserver.ts";
+export * from "./trafficclass.ts";

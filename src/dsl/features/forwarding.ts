@@ -2,10 +2,14 @@ import { bit } from "../../ir/index.ts";
 import { callSite } from "../callsite.ts";
 import type { Feature, ProgramBuilder } from "../program.ts";
 import { intrinsic } from "../program.ts";
-import { lpm, type Steps } from "../steps.ts";
+import { type Action, lpm, type Steps } from "../steps.ts";
 import { internet } from "./internet.ts";
+import { hasGroups, nextHopGroup } from "./nexthopgroup.ts";
 
-/** What IPv4 forwarding did with a packet; cells of counter `forwarding.events`, and the drop reasons among them. */
+/**
+ * What IPv4 forwarding did with a packet; cells of counter `forwarding.events`, and the drop reasons among them. Forwarded is
+ * also what went to a group of next hops, which counts for itself.
+ */
 export const FORWARDING_EVENTS = [
   "forwarded",
   "local",
@@ -64,6 +68,23 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
     },
     "for an address of the switch",
   );
+  const toGroup = (): Action => {
+    const { type, group, pending } = p.once(nextHopGroup);
+    return c.action(
+      "to_group",
+      { group: type },
+      (a, d) => {
+        // Dropped unless a member of the group takes it.
+        a.drop();
+        a.set(group, d.group);
+        a.set(pending, 1);
+        a.set(ethernet.src_addr, ethernet.dst_addr);
+        a.set(ipv4.ttl, ipv4.ttl.sub(1));
+        a.set(event, code("forwarded"));
+      },
+      "to a group of next hops",
+    );
+  };
   const noRoute = c.action("no_route", {}, (a) => {
     a.drop();
     a.set(event, code("drop_no_route"));
@@ -71,7 +92,7 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
   const route = c.table("route", {
     doc: "where IPv4 packets go",
     key: { dst_addr: lpm(ipv4.dst_addr) },
-    actions: [toPort, toLocal, noRoute],
+    actions: [toPort, ...(p.find(hasGroups) === undefined ? [] : [toGroup()]), toLocal, noRoute],
     size: routes,
     defaultAction: noRoute.with({}),
     counter: "route_counter",

@@ -1,0 +1,152 @@
+import { type BitType, bit } from "../../ir/index.ts";
+import { BEST_EFFORT, Ecn } from "../../wire/trafficclass.ts";
+import { callSite } from "../callsite.ts";
+import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
+import { ProgramError } from "../programerror.ts";
+import { exactly } from "../steps.ts";
+import { internet } from "./internet.ts";
+import { trafficClass } from "./trafficclass.ts";
+
+/** What selective dropping did with packets that go to a queue; cells of counter `selective_drop.events`. */
+export const DROP_EVENTS = [
+  /** Control, or a class without a threshold. */
+  "exempt",
+  "kept",
+  "marked",
+  "drop_unimportant",
+] as const;
+export type DropEvent = (typeof DROP_EVENTS)[number];
+
+export interface DropOptions {
+  /** Longest queue, in packets, that a droppable packet of a class may meet; classes without one drop nothing. */
+  readonly keep: { readonly [trafficClass: number]: number };
+}
+
+export interface DropFeature extends Feature {
+  readonly name: "drop";
+  readonly options: DropOptions;
+}
+
+export function isDrop(feature: Feature): feature is DropFeature {
+  return feature.name === "drop";
+}
+
+/** `enqueue_depth` has 19 bits. */
+const MAX_KEEP = 2 ** 19 - 1;
+const u32: BitType = bit(32);
+
+/**
+ * Selective dropping by importance, as DLCP has it (arXiv 2008.08445; MLT, NSDI 2024): a packet that meets a longer queue than
+ * its class keeps is dropped when it is droppable (Non-ECT: the small gradients) and marked CE when it is important (ECT).
+ * Front layers tolerate more loss, so their classes get the smaller thresholds. Control is never dropped. Clones are
+ * the switch's own answers and stay, too.
+ *
+ * v1model decides after the queue, in egress, since ingress can't see it: the length is the one that the packet met
+ * when it joined, and a dropped packet has had its place in the queue and its turn at the port. A full queue still
+ * refuses packets of either kind, so keep thresholds well below its depth. simple_switch reports the length of all
+ * the port's queues together; a packet there meets the sum.
+ *
+ * The thresholds are entries of table `selective_drop.threshold`, that `thresholdEntries` gives: they may change at run time.
+ */
+export function drop(options: DropOptions): DropFeature {
+  const at = callSite();
+  const refuse = (message: string): never => {
+    throw new ProgramError({ code: "GP1701", message: `drop: ${message}`, at });
+  };
+  const thresholds = Object.entries(options.keep);
+  if (thresholds.length === 0) refuse("keep names no class");
+  for (const [name, packets] of thresholds) {
+    if (!/^[0-7]$/.test(name)) refuse(`keep has class ${name}; classes are 0 to 7`);
+    if (!Number.isInteger(packets) || packets < 0 || packets > MAX_KEEP)
+      refuse(`keep of class ${name} is ${packets}; it may be 0 to ${MAX_KEEP} packets`);
+  }
+  return { name: "drop", at, options, build: (p) => buildDrop(p, options) };
+}
+
+/** The rule itself: what becomes of a packet that met `depth` packets, where its class keeps `keep`. */
+export function fateOf(packet: {
+  readonly ecn: number;
+  readonly depth: number;
+  readonly keep: number | undefined;
+}): DropEvent {
+  if (packet.keep === undefined) return "exempt";
+  if (packet.depth <= packet.keep) return "kept";
+  return packet.ecn === Ecn.NON_ECT ? "drop_unimportant" : "marked";
+}
+
+/** Contents of the threshold table, for the control plane. */
+export function thresholdEntries(feature: DropFeature) {
+  return Object.entries(feature.options.keep).map(([name, packets]) => ({
+    table: "selective_drop.threshold",
+    match: { traffic_class: Number(name) },
+    action: "selective_drop.keep",
+    params: { packets },
+  }));
+}
+
+function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
+  const { ipv4 } = p.once(internet);
+  const { plan, trafficClass: found } = p.once(trafficClass);
+  for (const name of Object.keys(keep)) {
+    const wrong =
+      Number(name) === plan.control.class
+        ? "is control, which is never dropped"
+        : `is not one of the program's, ${BEST_EFFORT} to ${plan.control.class}`;
+    if (Number(name) >= plan.control.class) {
+      const message = `drop: class ${name} ${wrong}`;
+      throw new ProgramError({ code: "GP1701", message, at: callSite() });
+    }
+  }
+  const event = p.metadata("drop_event", bit(8), "what selective dropping did");
+  const excess = p.metadata("queue_excess", u32, "packets by which the queue was too long for the class");
+  const code = (name: DropEvent): number => DROP_EVENTS.indexOf(name);
+
+  const c = p.control(
+    "selective_drop",
+    "egress",
+    "In a long queue drops what is droppable and marks what is important.",
+  );
+  const events = c.counter("events", DROP_EVENTS, "what became of the packet");
+  const exempt = c.action("exempt", {}, (a) => {
+    a.set(excess, 0);
+    a.set(event, code("exempt"));
+  });
+  const within = c.action(
+    "keep",
+    { packets: u32 },
+    (a, { packets }) => {
+      a.set(excess, intrinsic.enqueue_depth.cast(u32).subSat(packets));
+      a.set(event, code("kept"));
+    },
+    "how many packets may wait before this one",
+  );
+  const threshold = c.table("threshold", {
+    doc: "longest queue for droppable packets, by traffic class",
+    key: { traffic_class: exactly(found) },
+    actions: [within, exempt],
+    size: plan.classes,
+    defaultAction: exempt.with({}),
+    constDefault: true,
+  });
+  c.apply((s) =>
+    s.if(p.valid(ipv4).and(intrinsic.is_clone.not()), (whole) => {
+      // Not left to the table's contents: control is never dropped.
+      whole.if(found.ne(plan.control.class), (then) => then.apply(threshold));
+      whole.if(excess.ne(0), (then) =>
+        then.if(
+          ipv4.ecn.eq(Ecn.NON_ECT),
+          (droppable) => {
+            droppable.drop();
+            droppable.set(event, code("drop_unimportant"));
+          },
+          (important) => {
+            important.set(ipv4.ecn, Ecn.CE);
+            important.set(event, code("marked"));
+          },
+        ),
+      );
+      whole.count(events, event.cast(u32));
+    }),
+  );
+  p.egress("classify", (s) => s.invoke(c));
+}

@@ -1,0 +1,227 @@
+import fc from "fast-check";
+import type { WantedEntry } from "../../src/controller/wantedstate.ts";
+import { baseState, jobEntries } from "../../src/controller/wantedstate.ts";
+import {
+  drop,
+  ecmp,
+  type Feature,
+  groupEntries,
+  hotAggregation,
+  int32,
+  ipv4Forwarding,
+  lookupTable,
+  priority,
+  program,
+  thresholdEntries,
+} from "../../src/dsl/index.ts";
+import type { Switch } from "../../src/switch/index.ts";
+import { parseIpv4, parseMac } from "../../src/wire/address.ts";
+import { newFrame, PAYLOAD_AT, parseFrame } from "../../src/wire/datagram.ts";
+import { trafficPlan } from "../../src/wire/trafficclass.ts";
+import {
+  CHUNK,
+  CPU,
+  frameFrom,
+  LANES,
+  placements,
+  ROWS,
+  request,
+  SWITCH,
+  topology,
+} from "./aggregationrequests.ts";
+import { fill, insert, localSwitch } from "./localswitch.ts";
+
+export const plan = trafficPlan();
+/** Ports 0 to 5 have the hosts of the aggregation tests. */
+export const MEMBERS = [
+  { port: 5, mac: "02:00:00:00:01:05" },
+  { port: 6, mac: "02:00:00:00:01:06" },
+  { port: 7, mac: "02:00:00:00:01:07" },
+];
+export const GROUP = 2;
+/** Behind the group. */
+export const FAR = "10.0.9.1";
+/** Behind port 3. */
+export const NEAR = "10.0.0.4";
+export const NEAR_PORT = 3;
+
+export interface Subset {
+  readonly priority: boolean;
+  readonly drop: boolean;
+  readonly ecmp: boolean;
+  readonly aggregation: boolean;
+}
+
+const both = [false, true];
+export const subsets: readonly (Subset & { readonly name: string })[] = both.flatMap((aggregation) =>
+  both.flatMap((p) =>
+    both.flatMap((d) =>
+      both.map((e) => {
+        const subset = { aggregation, priority: p, drop: d, ecmp: e };
+        const names = Object.entries(subset).filter(([, has]) => has);
+        return { ...subset, name: names.map(([n]) => n).join("_") || "plain" };
+      }),
+    ),
+  ),
+);
+
+/** Thresholds of the tests, by class: front layers drop first. */
+export const KEEP = { 0: 2, 1: 8, 5: 4, 6: 1 };
+
+const aggregation = hotAggregation({
+  workers: 4,
+  lanes: LANES,
+  rows: ROWS,
+  chunk: CHUNK,
+  mode: int32,
+  result: "ps",
+});
+
+/** The features of a subset, in an order that makes no difference. */
+function featuresOf(s: Subset): readonly Feature[] {
+  return [
+    ...(s.ecmp ? [ecmp({ groups: 5, members: 4, spray: "all" })] : []),
+    ...(s.drop ? [drop({ keep: KEEP })] : []),
+    ...(s.aggregation ? [aggregation] : []),
+    ipv4Forwarding(),
+    ...(s.priority ? [priority()] : []),
+  ];
+}
+
+export function programOf(s: Subset & { readonly name?: string }) {
+  return program(s.name ?? "traffic", {
+    ports: 8,
+    ...(s.aggregation ? { cpuPort: CPU } : {}),
+    ...(s.priority ? { priorityQueues: 8 } : {}),
+    features: featuresOf(s),
+  });
+}
+
+/** Everything that a program of the subset needs in its tables. */
+export function entriesOf(s: Subset): readonly WantedEntry[] {
+  const toGroup = {
+    table: "forwarding.route",
+    match: { dst_addr: "10.0.9.0/24" },
+    action: "forwarding.to_group",
+    params: { group: GROUP },
+  };
+  const steered = { options: aggregation.options, lookupTable };
+  return [
+    ...baseState(topology, "s1").entries,
+    ...(s.ecmp ? [toGroup, ...groupEntries(GROUP, MEMBERS)] : []),
+    ...(s.drop ? thresholdEntries(drop({ keep: KEEP })) : []),
+    ...(s.aggregation ? placements.flatMap((p) => [...jobEntries(topology, steered, p)]) : []),
+  ];
+}
+
+/** An embedded switch with the program of the subset, its tables filled; with another compiler's JSON if given. */
+export function switchOf(s: Subset, json?: Uint8Array): Switch {
+  const { ir } = programOf(s);
+  const sw = localSwitch(ir, json);
+  fill(sw, ir, { entries: entriesOf(s), cloneSessions: baseState(topology, "s1").cloneSessions });
+  return sw;
+}
+
+/** For updates at run time. */
+export function insertInto(sw: Switch, s: Subset, entry: WantedEntry): void {
+  insert(sw, programOf(s).ir, entry);
+}
+
+export interface Sent {
+  readonly to?: string;
+  readonly dscp?: number;
+  readonly ecn?: number;
+  /** Comes out at the other end. */
+  readonly id?: number;
+  readonly ttl?: number;
+}
+
+export function frame({ to = NEAR, dscp = 0, ecn = 0, id = 0, ttl = 64 }: Sent): Uint8Array {
+  const made = newFrame(
+    {
+      srcMac: parseMac("02:00:00:00:00:01"),
+      dstMac: parseMac(SWITCH.mac),
+      srcIp: parseIpv4("10.0.0.1"),
+      dstIp: parseIpv4(to),
+      srcPort: 1000,
+      dstPort: 2000,
+      dscp,
+      ecn,
+    },
+    4,
+  );
+  new DataView(made.buffer).setUint32(PAYLOAD_AT, id);
+  if (ttl !== 64) {
+    // Time to live is the high byte of its checksum word: the sum falls by what the checksum gains (RFC 1624).
+    made[22] = ttl;
+    const at = 24;
+    let sum = (((made[at] ?? 0) << 8) | (made[at + 1] ?? 0)) + ((64 - ttl) << 8);
+    while (sum > 0xffff || sum < 0) sum = sum < 0 ? sum + 0xffff : (sum & 0xffff) + (sum >>> 16);
+    made[at] = sum >> 8;
+    made[at + 1] = sum & 255;
+  }
+  return made;
+}
+
+export interface Arrived {
+  readonly port: number;
+  readonly id: number;
+  readonly dscp: number;
+  readonly ecn: number;
+  readonly ttl: number;
+  readonly dstMac: number;
+}
+
+/** A frame that left the switch; fails the test when hosts would refuse it, for its checksum say. */
+export function arrived(port: number, data: Uint8Array): Arrived {
+  const open = parseFrame(data);
+  if ("refused" in open) throw new Error(`the switch sent a frame that hosts refuse: ${open.refused}`);
+  const { payload, dscp, ecn, dstMac } = open;
+  const id = new DataView(payload.buffer, payload.byteOffset).getUint32(0);
+  return { port, id, dscp, ecn, ttl: data[22] ?? 0, dstMac };
+}
+
+/** Sends packets at one moment to a switch with paced ports, and waits until all have left. */
+export function burst(sw: Switch, packets: readonly Sent[], now = 0): readonly Arrived[] {
+  const out: Arrived[] = [];
+  const sink: Parameters<Switch["handle"]>[2] = (action) => {
+    if (action.kind === "transmit") out.push(arrived(action.port, action.data));
+  };
+  for (const packet of packets) sw.handle({ kind: "packet", port: 0, data: frame(packet) }, now, sink);
+  for (let at = sw.nextWakeup(); at !== undefined; at = sw.nextWakeup()) sw.tick(at, sink);
+  return out;
+}
+
+export function counts(
+  sw: Switch,
+  counter: string,
+  cells: readonly string[],
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(cells.map((name, i) => [name, Number(sw.counter(counter).read(i).packets)]));
+}
+
+const someDscp = fc.constantFrom(0, 10, 63, plan.control.dscp, ...plan.gradients.map((g) => g.dscp));
+
+/** Ordinary packets of all classes, to both places and nowhere, and aggregation requests among them. */
+export const traffic: fc.Arbitrary<{ readonly port: number; readonly data: Uint8Array }> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({
+        port: fc.nat(4),
+        to: fc.constantFrom(NEAR, NEAR, FAR, FAR, "10.0.0.2", "10.7.7.7", SWITCH.ipv4),
+        dscp: someDscp,
+        ecn: fc.nat(3),
+        id: fc.nat(0xffff),
+        ttl: fc.constantFrom(64, 64, 64, 1, 0),
+      })
+      .map((r) => ({ port: r.port, data: frame(r) })),
+  },
+  {
+    weight: 2,
+    arbitrary: request(int32)
+      .filter(({ port }) => port !== CPU)
+      .map(({ port, message }) => ({ port, data: frameFrom(port, message) })),
+  },
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }).map((data) => ({ port: 0, data })) },
+);

@@ -1,0 +1,86 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { generate } from "../../src/backends/index.ts";
+import { AGGREGATOR_EVENTS } from "../../src/numeric/aggregator.ts";
+import type { Switch } from "../../src/switch/index.ts";
+import { findTools, run, writeFiles } from "../backends/tools.ts";
+import { programOf, type Subset, subsets, switchOf, traffic } from "./trafficprograms.ts";
+
+const { p4c, p4test } = findTools({ p4c: ["P4C", "p4c-bm2-ss"], p4test: ["P4TEST", "p4test"] });
+const PACKETS = fc.sample(traffic, { numRuns: 900, seed: 11 });
+
+/** All that left the switch and all that it counted, with slow ports and bursts, so that queues fill and drain. */
+function behaviour(sw: Switch): readonly string[] {
+  const seen: string[] = [];
+  const sink: Parameters<Switch["handle"]>[2] = (action) =>
+    seen.push(
+      "data" in action
+        ? `${action.kind} ${"port" in action ? action.port : ""} ${Buffer.from(action.data).toString("hex")}`
+        : JSON.stringify(action),
+    );
+  for (let port = 0; port < 8; port++)
+    sw.trafficManager.setRate(port, { kind: "packetsPerSecond", rate: 400 });
+  let now = 0;
+  PACKETS.forEach(({ port, data }, i) => {
+    sw.handle({ kind: "packet", port, data }, now, sink);
+    if (i % 40 === 39) {
+      now += 4000;
+      for (let at = sw.nextWakeup(); at !== undefined && at <= now; at = sw.nextWakeup()) sw.tick(at, sink);
+    }
+  });
+  for (let at = sw.nextWakeup(); at !== undefined; at = sw.nextWakeup()) sw.tick(at, sink);
+  for (const [name, counter] of sw.counters) {
+    const cells = Array.from({ length: counter.size }, (_, i) => counter.read(i).packets);
+    seen.push(`${name}: ${cells.join(" ")}`);
+  }
+  return seen.sort();
+}
+
+/** The claims that hold for every subset, with the packets above. */
+function checkCounts(sw: Switch, s: Subset): void {
+  const cell = (counter: string, i: number): bigint => sw.counter(counter).read(i).packets;
+  expect(cell("forwarding.events", 0)).toBeGreaterThan(50n);
+  if (s.priority) expect(cell("priority_queue.packets", 7)).toBeGreaterThan(20n);
+  if (s.drop) for (const i of [0, 1, 2, 3]) expect(cell("selective_drop.events", i)).toBeGreaterThan(5n);
+  if (s.ecmp) expect(cell("ecmp.events", 0)).toBeGreaterThan(50n);
+  if (s.aggregation)
+    expect(cell("answer.events", AGGREGATOR_EVENTS.indexOf("contribution"))).toBeGreaterThan(5n);
+}
+
+describe.each(subsets)("priority, drop, ecmp and hotAggregation in any combination: $name", (subset) => {
+  test("the checks find nothing", () => {
+    expect(programOf(subset).warnings).toEqual([]);
+  });
+
+  test("it runs on the embedded switch, every feature does its part, and no array index is out of range", () => {
+    const sw = switchOf(subset);
+    behaviour(sw);
+    checkCounts(sw, subset);
+    expect(Object.values(sw.faults).every((n) => n === 0)).toBe(true);
+    expect(sw.drops.priorityOutOfRange).toBe(0);
+  });
+
+  test.skipIf(p4c === undefined && p4test === undefined)(
+    "p4c compiles it without a word, and its JSON behaves as ours",
+    () => {
+      const { ir } = programOf(subset);
+      const folder = mkdtempSync(join(tmpdir(), "gradplane-"));
+      const quiet = { status: 0, output: "" };
+      try {
+        writeFiles(folder, generate(ir));
+        const main = join("v1model", `${ir.name}.p4`);
+        if (p4test !== undefined) expect(run(p4test, ["--arch", "v1model", main], folder)).toEqual(quiet);
+        if (p4c === undefined) return;
+        expect(run(p4c, ["--arch", "v1model", "-o", "p4c.json", main], folder)).toEqual(quiet);
+        const json = readFileSync(join(folder, "p4c.json"));
+        expect(behaviour(switchOf(subset, json))).toEqual(behaviour(switchOf(subset)));
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+    60_000,
+  );
+});
