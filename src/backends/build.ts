@@ -1,15 +1,18 @@
-import type { Program } from "../ir/index.ts";
+import type { Diagnostic, Program } from "../ir/index.ts";
 import { p4infoToBinary, p4infoToText } from "../p4info/index.ts";
+import { BackendError } from "./backenderror.ts";
 import { p4info } from "./p4info/build.ts";
 import { packetFormats } from "./packets.ts";
+import { lowerTna } from "./tna/lower.ts";
+import { tnaFiles } from "./tna/text/files.ts";
 import { bmv2Json } from "./v1model/json/document.ts";
 import { lower } from "./v1model/lower.ts";
 import { p4Files } from "./v1model/text/files.ts";
 
-export type TargetName = "v1model";
+export type TargetName = "v1model" | "tna";
 
 export interface GenerateOptions {
-  /** What to generate for; all that exist when left out. */
+  /** What to generate for; v1model when left out. */
   readonly targets?: readonly TargetName[];
 }
 
@@ -18,7 +21,7 @@ export type GeneratedFiles = ReadonlyMap<string, string | Uint8Array>;
 
 /**
  * Everything that is generated from a program. For v1model: `v1model/*.p4` and `v1model/controls/*.p4`, `NAME.json` for BMv2 and the
- * embedded switch, `p4info.txtpb`, `p4info.bin`; and `packets.md`. The same program gives the same bytes; nothing is written to disk.
+ * embedded switch, `p4info.txtpb`, `p4info.bin`; for tna: `tna/*.p4`; and `packets.md`. The same program gives the same bytes; nothing is written to disk.
  *
  * @throws BackendError when the program is beyond the target, although well typed.
  */
@@ -33,6 +36,20 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
     files.set("p4info.txtpb", p4infoToText(info));
     files.set("p4info.bin", p4infoToBinary(info));
   }
+  if (targets.includes("tna")) {
+    const lowered = lowerTna(program);
+    const [first] = lowered.findings;
+    if (first !== undefined) {
+      const message = lowered.findings.map((f) => `${f.code}: ${f.message}`).join("; ");
+      throw new BackendError("GP2004", "tna", message, first.at);
+    }
+    for (const [path, text] of tnaFiles(lowered)) files.set(`tna/${path}`, text);
+  }
   files.set("packets.md", packetFormats(program));
   return files;
+}
+
+/** What keeps a checked program off Tofino 1: codes GP18xx, all with the target `tna`. Empty for a program that can be generated. */
+export function checkTna(program: Program): readonly Diagnostic[] {
+  return lowerTna(program).findings;
 }

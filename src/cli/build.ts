@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type GeneratedFiles, generateAll, type TargetName } from "../backends/index.ts";
+import { checkTna, type GeneratedFiles, generateAll, type TargetName } from "../backends/index.ts";
 import type { SwitchProgram } from "../dsl/program.ts";
 import { ProgramError } from "../dsl/programerror.ts";
 import { severityOf } from "../ir/diagnostics.ts";
@@ -11,16 +11,18 @@ import { onlyFile, parse, type Verb } from "./verb.ts";
 
 const TARGETS: ReadonlyMap<string, readonly TargetName[]> = new Map([
   ["v1model", ["v1model"]],
+  ["tna", ["tna"]],
   ["all", ["v1model"]],
 ]);
 
 export const build: Verb = {
-  help: `Usage: gradplane build PROGRAM.ts [--target v1model|all] [--out DIR]
+  help: `Usage: gradplane build PROGRAM.ts [--target v1model|tna|all] [--out DIR]
 
 Checks the program and writes below DIR/NAME: v1model/*.p4, NAME.json (BMv2), p4info.txtpb, p4info.bin, packets.md,
 bindings.ts (a typed P4Runtime client), NAME.lua (a Wireshark dissector). The same program gives the same bytes.
 
-  --target T  what to generate for; default all
+  --target T  what to generate for; default all, which is v1model; tna writes tna/*.p4 for Tofino 1,
+              which no Tofino compiler has confirmed yet
   --out DIR   where the folder NAME goes; default p4out
 
 Example:
@@ -49,7 +51,8 @@ Example:
 
 /** What one target alone refuses stops nobody who builds for another. @throws ProgramError */
 function refuseWhatTargetsLack(program: SwitchProgram, targets: readonly TargetName[]): void {
-  const [first, ...others] = program.warnings.filter(
+  const found = [...program.warnings, ...(targets.includes("tna") ? checkTna(program.ir) : [])];
+  const [first, ...others] = found.filter(
     (d) => severityOf(d) === "error" && targets.some((t) => t === d.target),
   );
   if (first !== undefined) throw new ProgramError(first, ...others);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { ProgramError } from "../dsl/programerror.ts";
 import { codeFrame } from "../ir/codeframe.ts";
-import { type Diagnostic, rules, severityOf } from "../ir/diagnostics.ts";
+import { type Diagnostic, ruleOf, severityOf } from "../ir/diagnostics.ts";
 import { loadProgram } from "./load.ts";
 import { onlyFile, parse, type Verb } from "./verb.ts";
 
@@ -59,8 +59,8 @@ function forEditors(d: Diagnostic): object {
     code: d.code,
     severity: severityOf(d),
     message: d.message,
-    title: rules[d.code].title,
-    remedy: rules[d.code].remedy,
+    title: ruleOf(d).title,
+    remedy: ruleOf(d).remedy,
     ...(d.target === undefined ? {} : { target: d.target }),
     ...(d.at === undefined
       ? {}

@@ -1,4 +1,4 @@
-import { type Diagnostic, type RuleCode, rules, severityOf } from "../ir/diagnostics.ts";
+import { type Diagnostic, ruleOf, severityOf } from "../ir/diagnostics.ts";
 
 /** A program that cannot be built. `diagnostics` holds every finding, warnings too, in order of the program. */
 export class ProgramError extends Error {
@@ -11,7 +11,7 @@ export class ProgramError extends Error {
   }
 
   /** Code of the first error. */
-  get code(): RuleCode {
+  get code(): Diagnostic["code"] {
     const [first] = this.diagnostics;
     return (this.diagnostics.find((d) => severityOf(d) === "error") ?? first).code;
   }
@@ -21,5 +21,5 @@ export class ProgramError extends Error {
 export function describe(d: Diagnostic): string {
   const place = d.at === undefined ? "" : `${d.at.file}:${d.at.line}:${d.at.column}: `;
   const target = d.target === undefined ? "" : ` [${d.target}]`;
-  return `${place}${severityOf(d)} ${d.code}${target}: ${d.message}. To mend it: ${rules[d.code].remedy}.`;
+  return `${place}${severityOf(d)} ${d.code}${target}: ${d.message}. To mend it: ${ruleOf(d).remedy}.`;
 }

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { type Diagnostic, rules, severityOf } from "./diagnostics.ts";
+import { type Diagnostic, ruleOf, severityOf } from "./diagnostics.ts";
 import type { SourceLocation } from "./source.ts";
 
 export interface CodeFrameOptions {
@@ -37,7 +37,7 @@ export function codeFrame(d: Diagnostic, options: CodeFrameOptions): string {
   return [
     `${paint(`${severity} ${d.code}`)}${target}: ${d.message}`,
     ...(d.at === undefined ? [] : place(d.at, options, paint)),
-    `To mend it: ${rules[d.code].remedy}.`,
+    `To mend it: ${ruleOf(d).remedy}.`,
   ].join("\n");
 }
 

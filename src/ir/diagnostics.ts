@@ -1,10 +1,11 @@
 import type { SourceLocation } from "./source.ts";
+import { type TnaCode, tnaRules } from "./tnarules.ts";
 
 export type TargetName = "v1model" | "tna";
 
-/** One finding about a program. `code` is stable and names an entry of the rules. */
+/** One finding about a program. `code` is stable and names an entry of the rules, or of the rules of a target. */
 export interface Diagnostic {
-  readonly code: RuleCode;
+  readonly code: RuleCode | TnaCode;
   readonly message: string;
   readonly at?: SourceLocation | undefined;
   /** Set where only one target forbids it. */
@@ -21,7 +22,7 @@ export interface Rule {
 const error = (title: string, remedy: string): Rule => ({ title, remedy, severity: "error" });
 const warning = (title: string, remedy: string): Rule => ({ title, remedy, severity: "warning" });
 
-/** Codes are grouped: 11 values and types, 12 names, 13 parser and headers, 14 tables and actions, 15 control flow, 16 state, 17 features. */
+/** Codes are grouped: 11 values and types, 12 names, 13 parser and headers, 14 tables and actions, 15 control flow, 16 state, 17 features; 18 Tofino (tnarules.ts). */
 export const rules = {
   GP1101: error(
     "not an exact integer",
@@ -104,6 +105,12 @@ export const rules = {
 
 export type RuleCode = keyof typeof rules;
 
+/** The rule that a finding names. */
+export function ruleOf({ code }: Pick<Diagnostic, "code">): Rule {
+  const all: Readonly<Record<RuleCode | TnaCode, Rule>> = { ...rules, ...tnaRules };
+  return all[code];
+}
+
 export function severityOf(diagnostic: Diagnostic): "error" | "warning" {
-  return rules[diagnostic.code].severity;
+  return ruleOf(diagnostic).severity;
 }

@@ -3,4 +3,5 @@ export * from "./expressions.ts";
 export * from "./program.ts";
 export * from "./source.ts";
 export * from "./statements.ts";
+export { type TnaCode, tnaRules } from "./tnarules.ts";
 export * from "./types.ts";

@@ -1,0 +1,283 @@
+import type { Control, Expression, RegisterUpdate, StraightStatement, Target } from "../../ir/index.ts";
+import { bit } from "../../ir/index.ts";
+import { deep } from "../../ir/walk.ts";
+import { type ControlIdentifiers, identifier } from "../p4text/identifiers.ts";
+import { localPart, type Names } from "../p4text/names.ts";
+import { rewrite } from "../p4text/rewrite.ts";
+import type { FlowFacts } from "./flow.ts";
+import { checksumFailed } from "./intrinsics.ts";
+import type { Gress, LocalTarget, StatefulProgram, Step } from "./lowered.ts";
+import type { Refuse } from "./refuse.ts";
+import { cellProgram, indexOf } from "./salu.ts";
+
+/** What the steps of one control need to know of the program around them. */
+export interface StepContext {
+  readonly gress: Gress;
+  readonly control: Control | undefined;
+  readonly own: ControlIdentifiers | undefined;
+  readonly facts: FlowFacts;
+  readonly refuse: Refuse;
+  readonly checksumFlags: readonly { readonly header: string; readonly flag: string }[];
+  readonly clone: { readonly session: string; readonly origin: string } | undefined;
+  readonly counterIndex: ReadonlyMap<string, number>;
+  /** Taken by stateful programs and by actions that the lowering adds. */
+  readonly names: Names;
+  readonly owner: string;
+  /** In egress: the headers that its deparser emits. */
+  readonly emitted?: ReadonlySet<string>;
+}
+
+/** The steps of one stage's statements, and the stateful programs that they run. */
+export function stepsOf(
+  statements: readonly StraightStatement[],
+  name: string,
+  context: StepContext,
+): { readonly steps: readonly Step[]; readonly updates: readonly StatefulProgram[] } {
+  const updates: StatefulProgram[] = [];
+  const steps = statements.flatMap((s) => stepOf(s, name, updates, context));
+  return { steps, updates };
+}
+
+function stepOf(
+  s: StraightStatement,
+  name: string,
+  updates: StatefulProgram[],
+  context: StepContext,
+): readonly Step[] {
+  const value = (e: Expression): Expression => withChecksums(e, context);
+  switch (s.kind) {
+    case "assign":
+      return s.target.kind === "intrinsic"
+        ? intrinsicWrite(s, value(s.value), context)
+        : [{ kind: "assign", target: s.target, value: value(s.value) }];
+    case "setValidity":
+      // A header that egress does not parse is cut off by the mirror session, or not there.
+      return context.emitted === undefined || context.emitted.has(s.header) ? [s] : [];
+    case "drop":
+      return [
+        architecture(context.gress === "ingress" ? "ig_dprsr_md.drop_ctl" : "eg_dprsr_md.drop_ctl", 1n, 3),
+      ];
+    case "clone":
+      return cloneSteps(value(s.session), context);
+    case "count": {
+      const local = identifier(
+        context.own?.counters ?? new Map(),
+        s.counter,
+        "counter",
+        context.owner,
+        "tna",
+      );
+      const index = indexOf(s.index, s.counter, context.refuse, s.at);
+      const width = context.counterIndex.get(s.counter) ?? 32;
+      return [{ kind: "count", counterLocal: local, index: resized(index, width) }];
+    }
+    case "registerUpdate":
+      return [execution(s, name, updates, context)];
+  }
+}
+
+function resized(e: Expression, width: number): Expression {
+  if (e.type.kind === "bit" && e.type.width === width) return e;
+  if (e.kind === "constant") return { ...e, type: bit(width) };
+  return { kind: "cast", type: bit(width), operand: e };
+}
+
+function intrinsicWrite(
+  s: Extract<StraightStatement, { kind: "assign" }>,
+  value: Expression,
+  { facts, refuse }: StepContext,
+): readonly Step[] {
+  if (s.target.kind !== "intrinsic") return [];
+  const undo = facts.afterDrop.has(s) ? [architecture("ig_dprsr_md.drop_ctl", 0n, 3)] : [];
+  switch (s.target.name) {
+    case "egress_port":
+      if (facts.afterMulticast.has(s))
+        refuse("GP1813", "an output port is set after a multicast group", s.at);
+      return [{ kind: "architecture", field: "ig_tm_md.ucast_egress_port", value }, ...undo];
+    case "multicast_group": {
+      const isNone = value.kind === "constant" && value.value === 0n;
+      const unicast = facts.afterUnicast.has(s) && !isNone;
+      if (unicast && value.kind !== "constant")
+        refuse("GP1813", "a multicast group that is not a constant is set after an output port", s.at);
+      return [
+        { kind: "architecture", field: "ig_tm_md.mcast_grp_a", value },
+        ...(unicast ? [{ kind: "invalidate", field: "ig_tm_md.ucast_egress_port" } as const] : []),
+        ...(isNone ? [] : undo),
+      ];
+    }
+    case "priority":
+      return [{ kind: "architecture", field: "ig_tm_md.qid", value, cast: bit(5) }];
+    default:
+      return [];
+  }
+}
+
+function architecture(field: string, value: bigint, width: number): Step {
+  return { kind: "architecture", field, value: { kind: "constant", type: bit(width), value } };
+}
+
+/** A mirror session is 10 bits wide; what is wider names no session. */
+function cloneSteps(session: Expression, { clone }: StepContext): readonly Step[] {
+  if (clone === undefined) return [];
+  let id = session;
+  while (id.kind === "cast") id = id.operand;
+  const target = (name: string, width: number): Target => ({ kind: "metadata", name, type: bit(width) });
+  return [
+    {
+      kind: "architecture",
+      field: "ig_dprsr_md.mirror_type",
+      value: { kind: "parameter", name: "MIRROR_CLONE", type: bit(3) },
+    },
+    { kind: "assign", target: target(clone.session, 10), value: resized(id, 10) },
+    {
+      kind: "assign",
+      target: target(clone.origin, 8),
+      value: { kind: "parameter", name: "ORIGIN_CLONE", type: bit(8) },
+    },
+  ];
+}
+
+function execution(s: RegisterUpdate, name: string, updates: StatefulProgram[], context: StepContext): Step {
+  const { refuse, owner } = context;
+  const register = context.control?.registers.find((r) => r.name === s.register);
+  const local = identifier(context.own?.registers ?? new Map(), s.register, "register", owner, "tna");
+  const index = indexOf(s.index, s.register, refuse, s.at);
+  if (register === undefined) throw new RangeError(`no register ${s.register}`);
+  const body = cellProgram(s, register, refuse);
+  const program: StatefulProgram = {
+    local: context.names.take(`${name}_${localPart(s.register)}`, "update"),
+    register: local,
+    type: register.type,
+    indexType: index.type,
+    ...(s.output === undefined || s.into === undefined ? {} : { outputType: s.into.type }),
+    body,
+    ...(comparesSerially(s)
+      ? { why: "The difference wraps and is then read as signed, as serial numbers want it." }
+      : {}),
+  };
+  updates.push(program);
+  return {
+    kind: "execute",
+    program: program.local,
+    index,
+    ...(s.into === undefined ? {} : { into: s.into }),
+  };
+}
+
+function comparesSerially(s: RegisterUpdate): boolean {
+  return [s.next, ...(s.output === undefined ? [] : [s.output])].some((e) =>
+    [...deep(e)].some(
+      (n) =>
+        n.kind === "cast" &&
+        n.type.kind === "int" &&
+        n.operand.kind === "binary" &&
+        n.operand.operator === "-",
+    ),
+  );
+}
+
+export function withChecksums(
+  e: Expression,
+  { checksumFlags }: Pick<StepContext, "checksumFlags">,
+): Expression {
+  return rewrite(e, (node) =>
+    node.kind === "intrinsic" && node.name === "checksum_failed" ? checksumFailed(checksumFlags) : undefined,
+  );
+}
+
+/** Steps with metadata that live only here turned into variables of the action. */
+export function localised(steps: readonly Step[], names: ReadonlySet<string>, taken: Names): readonly Step[] {
+  const locals = new Map<string, string>();
+  const local = (name: string): string => {
+    const known = locals.get(name) ?? taken.take(name, "before");
+    locals.set(name, known);
+    return known;
+  };
+  const value = (e: Expression): Expression =>
+    rewrite(e, (node) =>
+      node.kind === "metadata" && names.has(node.name)
+        ? { kind: "parameter", name: local(node.name), type: node.type }
+        : undefined,
+    );
+  const target = (t: Target | LocalTarget): Target | LocalTarget =>
+    t.kind === "metadata" && names.has(t.name) ? { kind: "local", name: local(t.name), type: t.type } : t;
+  const declared = new Set<string>();
+  return steps.map((s): Step => {
+    switch (s.kind) {
+      case "assign": {
+        const to = target(s.target);
+        const from = value(s.value);
+        if (to.kind !== "local" || declared.has(to.name)) return { ...s, target: to, value: from };
+        declared.add(to.name);
+        return { kind: "declare", local: to, value: from };
+      }
+      case "architecture":
+        return { ...s, value: value(s.value) };
+      case "count":
+        return { ...s, index: value(s.index) };
+      default:
+        return s;
+    }
+  });
+}
+
+/**
+ * Metadata fields that only carry a value from one statement of an action to another of the same stage: written whole before they are
+ * read, and used nowhere else. They need no container of the packet's.
+ */
+export function temporaries(
+  stages: readonly { readonly action: string; readonly statements: readonly StraightStatement[] }[],
+  elsewhere: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const stagesWith = new Map<string, Map<string, number>>();
+  const wrong = new Set(elsewhere);
+  stages.forEach(({ action, statements }, i) => {
+    const written = new Set<string>();
+    const use = (name: string): void => {
+      const where = stagesWith.get(name) ?? new Map<string, number>();
+      stagesWith.set(name, where);
+      if ((where.get(action) ?? i) !== i) wrong.add(name);
+      where.set(action, i);
+    };
+    for (const s of statements) {
+      for (const name of metadataReadBy(s)) {
+        use(name);
+        if (!written.has(name)) wrong.add(name);
+      }
+      if (s.kind === "assign" && s.target.kind === "metadata") {
+        use(s.target.name);
+        written.add(s.target.name);
+      } else if (s.kind === "assign" && s.target.kind === "slice" && s.target.operand.kind === "metadata") {
+        wrong.add(s.target.operand.name);
+      } else if (s.kind === "registerUpdate" && s.into?.kind === "metadata") {
+        wrong.add(s.into.name);
+      }
+      if (s.kind === "registerUpdate") for (const name of metadataReadBy(s)) wrong.add(name);
+    }
+  });
+  return new Set([...stagesWith.keys()].filter((name) => !wrong.has(name)));
+}
+
+function metadataReadBy(s: StraightStatement): readonly string[] {
+  const found: string[] = [];
+  const look = (e: Expression): void => {
+    for (const n of deep(e)) if (n.kind === "metadata") found.push(n.name);
+  };
+  switch (s.kind) {
+    case "assign":
+      look(s.value);
+      break;
+    case "registerUpdate":
+      for (const e of [s.index, s.next, ...(s.output === undefined ? [] : [s.output])]) look(e);
+      break;
+    case "count":
+      look(s.index);
+      break;
+    case "clone":
+      look(s.session);
+      break;
+    default:
+      break;
+  }
+  return found;
+}

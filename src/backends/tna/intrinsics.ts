@@ -1,0 +1,77 @@
+import type { Expression, IntrinsicName, IntrinsicReference } from "../../ir/index.ts";
+import { bool } from "../../ir/index.ts";
+import { type IntrinsicText, Level } from "../p4text/expressions.ts";
+import type { Gress } from "./lowered.ts";
+
+/** Names that depend on the program. */
+export interface IntrinsicNames {
+  /** Header instance in front of packets from ingress to egress. */
+  readonly bridge: string;
+}
+
+/** Value of the bridge header's first field. */
+export const ORIGIN_CLONE = "ORIGIN_CLONE";
+
+/** How TNA spells what is read; undefined: Tofino 1 does not have it there. */
+const spelled: Record<Gress, Partial<Record<IntrinsicName, string>>> = {
+  ingress: {
+    ingress_port: "ig_intr_md.ingress_port",
+    egress_port: "ig_tm_md.ucast_egress_port",
+    multicast_group: "ig_tm_md.mcast_grp_a",
+    priority: "ig_tm_md.qid[2:0]",
+  },
+  egress: {
+    egress_port: "eg_intr_md.egress_port",
+    replication_id: "eg_intr_md.egress_rid",
+    priority: "eg_intr_md.egress_qid[2:0]",
+    enqueue_depth: "eg_intr_md.enq_qdepth",
+    dequeue_depth: "eg_intr_md.deq_qdepth",
+  },
+};
+
+/** Why Tofino 1 has no such value. */
+export const missing: Partial<Record<IntrinsicName, string>> = {
+  packet_length:
+    "ingress starts before a packet has ended, and in egress the length counts the bridge header too",
+};
+
+export function isSpelled(name: IntrinsicName, gress: Gress): boolean {
+  if (name === "checksum_failed" || name === "parser_failed") return gress === "ingress";
+  if (name === "is_clone" || (name === "ingress_port" && gress === "egress")) return gress === "egress";
+  return spelled[gress][name] !== undefined;
+}
+
+export function intrinsicText(e: IntrinsicReference, gress: Gress, names: IntrinsicNames): IntrinsicText {
+  const test = (left: string, right: string, operator: "==" | "!="): IntrinsicText => ({
+    text: `${left} ${operator} ${right}`,
+    negated: `${left} ${operator === "==" ? "!=" : "=="} ${right}`,
+    level: Level.EQUALITY,
+  });
+  if (e.name === "parser_failed") return test("ig_prsr_md.parser_err", "PARSER_ERROR_OK", "!=");
+  if (e.name === "is_clone") return test(`hdr.${names.bridge}.origin`, ORIGIN_CLONE, "==");
+  if (e.name === "ingress_port" && gress === "egress")
+    return { text: `hdr.${names.bridge}.ingress_port`, level: Level.POSTFIX };
+  return { text: spelled[gress][e.name] ?? e.name, level: Level.POSTFIX };
+}
+
+/** A header's checksum was wrong: only a header that was parsed has one. */
+export function checksumFailed(
+  checksums: readonly { readonly header: string; readonly flag: string }[],
+): Expression {
+  const tests = checksums.map(
+    ({ header, flag }): Expression => ({
+      kind: "binary",
+      type: bool,
+      operator: "&&",
+      left: { kind: "valid", type: bool, header },
+      right: { kind: "metadata", type: bool, name: flag },
+    }),
+  );
+  return (
+    tests.reduce<Expression | undefined>(
+      (all, t) =>
+        all === undefined ? t : { kind: "binary", type: bool, operator: "||", left: all, right: t },
+      undefined,
+    ) ?? { kind: "constant", type: bool, value: 0n }
+  );
+}

@@ -1,0 +1,580 @@
+import type {
+  Action,
+  Block,
+  Control,
+  Diagnostic,
+  Expression,
+  Program,
+  Statement,
+  StraightStatement,
+  Table,
+  Target,
+} from "../../ir/index.ts";
+import { bit, bool, NO_ACTION, widthOf } from "../../ir/index.ts";
+import { deep, expressionsOf, placedStatements, statementsOf } from "../../ir/walk.ts";
+import { BackendError } from "../backenderror.ts";
+import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
+import { localPart, Names } from "../p4text/names.ts";
+import { localised, type StepContext, stepsOf, temporaries, withChecksums } from "./actions.ts";
+import { checkProgram } from "./check.ts";
+import { gatewayCondition } from "./conditions.ts";
+import { type EgressNeeds, egressNeeds, prunedStates } from "./egress.ts";
+import { type FlowFacts, flowFacts } from "./flow.ts";
+import type {
+  ChecksumText,
+  Gress,
+  Instance,
+  Member,
+  TnaAction,
+  TnaBlock,
+  TnaControl,
+  TnaPipeline,
+  TnaProgram,
+  TnaStatement,
+  TnaTable,
+} from "./lowered.ts";
+import { parsers } from "./parsers.ts";
+import type { Refuse } from "./refuse.ts";
+import { tnaWords } from "./reserved.ts";
+import { checkRegister, indexOf } from "./salu.ts";
+import { stagesOf } from "./stages.ts";
+
+/**
+ * Brings a checked program into the form that Tofino 1 has. What Tofino cannot do is in `findings`; then the rest is not to be used.
+ */
+export function lowerTna(program: Program): TnaProgram {
+  return new ProgramLowering(program).lower();
+}
+
+class ProgramLowering {
+  readonly #source: Program;
+  /** The program with the bridged metadata where they travel: in the bridge header. */
+  readonly #program: Program;
+  readonly #bridged: readonly string[];
+  readonly #findings = new Map<string, Diagnostic>();
+  readonly #ids: Identifiers;
+  readonly #facts: Record<Gress, FlowFacts>;
+  readonly #counterIndex: ReadonlyMap<string, number>;
+  readonly #clone: { readonly session: string; readonly origin: string } | undefined;
+  readonly #checksumFlags: readonly { readonly header: string; readonly flag: string }[];
+  readonly #bridgeHeader: string;
+  readonly #bridgeType: string;
+  #emittedByEgress: ReadonlySet<string> = new Set();
+  readonly #refuse: Refuse = (code, message, at) => {
+    const key = `${code} ${at?.file}:${at?.line}:${at?.column} ${message}`;
+    if (!this.#findings.has(key)) this.#findings.set(key, { code, message, at, target: "tna" });
+  };
+
+  constructor(source: Program) {
+    this.#source = source;
+    const read = flowFacts(source, "egress").unwritten;
+    this.#bridged = source.metadata
+      .map((m) => m.name)
+      .filter((name) => read.has(name) && isWrittenInIngress(source, name));
+    this.#bridgeHeader = new Names(source.headers.map((h) => h.name)).take("bridge");
+    const program = inBridge(source, this.#bridged, this.#bridgeHeader);
+    this.#program = program;
+    this.#ids = identifiers(program, tnaWords);
+    this.#facts = { ingress: flowFacts(program, "ingress"), egress: flowFacts(program, "egress") };
+    const metadata = new Names(program.metadata.map((m) => m.name));
+    const clones = [...placedStatements(program)].some(([s]) => s.kind === "clone");
+    this.#clone = clones
+      ? { session: metadata.take("clone_session"), origin: metadata.take("clone_origin") }
+      : undefined;
+    this.#checksumFlags = program.checksums
+      .filter((c) => c.verify)
+      .map((c) => ({ header: c.header, flag: metadata.take(`${c.header}_checksum_failed`) }));
+    this.#bridgeType = new Names([...this.#ids.headerTypes.values(), ...tnaWords]).take("bridge_t");
+    this.#counterIndex = this.#counterIndexes();
+  }
+
+  lower(): TnaProgram {
+    const p = this.#program;
+    checkProgram(p, this.#refuse);
+    const bridged = this.#bridged;
+    const found = egressNeeds(this.#source);
+    const needs = { ...found, ingressPort: found.ingressPort || parsesByPort(p, found) };
+    const hasBridge = needs.isClone || this.#clone !== undefined || needs.ingressPort || bridged.length > 0;
+    const bridge = hasBridge
+      ? {
+          header: this.#bridgeHeader,
+          type: this.#bridgeType,
+          bytes:
+            1 +
+            (needs.ingressPort ? 2 : 0) +
+            bridged.reduce((sum, m) => sum + Math.ceil(this.#metadataWidth(m) / 8), 0),
+          ingressPort: needs.ingressPort,
+          metadata: bridged,
+        }
+      : undefined;
+    const parsed = parsers(p, {
+      needs,
+      bridge,
+      checksumFlags: this.#checksumFlags,
+      unwritten: { ingress: this.#clearedInParser("ingress"), egress: this.#clearedInParser("egress") },
+      refuse: this.#refuse,
+    });
+
+    const inEgress = new Set([...needs.clone, ...needs.sent]);
+    // What egress has not parsed stands behind the headers, as it came.
+    const egressDeparser = p.deparser.filter((h) => inEgress.has(h) || this.#isAddedInEgress(h));
+    this.#emittedByEgress = new Set(egressDeparser);
+    const elsewhere = this.#metadataOutsideActions();
+    const stages = p.controls.flatMap((c) =>
+      c.actions.flatMap((a) =>
+        stagesOf(a.body, () => {}).map((statements) => ({ action: a.name, statements })),
+      ),
+    );
+    const locals = temporaries(stages, elsewhere);
+    const controls = p.controls.map((c) => this.#control(c, locals));
+    const ingress = this.#pipeline("ingress", p.ingress, bridge?.ingressPort === true);
+    const egress = this.#pipeline("egress", p.egress);
+
+    const updates = p.checksums.filter((c) => c.update);
+    return {
+      source: p,
+      findings: [...this.#findings.values()],
+      headerTypes: [
+        ...(bridge === undefined ? [] : [this.#bridgeHeaderType(bridge)]),
+        ...this.#headerTypes(),
+      ],
+      headers: [
+        ...(bridge === undefined ? [] : [{ name: bridge.header, type: bridge.type }]),
+        ...p.headers.map((h) => ({
+          name: h.name,
+          type: this.#ids.headerTypes.get(h.headerType) ?? h.headerType,
+        })),
+      ],
+      metadata: [
+        ...p.metadata.filter((m) => !locals.has(m.name) && !bridged.includes(m.name)),
+        ...this.#checksumFlags.map((c): Member => ({ name: c.flag, type: bool })),
+        ...(this.#clone === undefined
+          ? []
+          : [
+              { name: this.#clone.session, type: bit(10), typeName: "MirrorId_t" },
+              { name: this.#clone.origin, type: bit(8) },
+            ]),
+      ],
+      ...(bridge === undefined ? {} : { bridge }),
+      ...(this.#clone === undefined
+        ? {}
+        : { clone: { ...this.#clone, ...(parsed.cut === undefined ? {} : { cut: parsed.cut }) } }),
+      ingressParser: parsed.ingress,
+      egressParser: parsed.egress,
+      controls,
+      ingress,
+      egress,
+      ingressChecksums: updates.map((c) => checksumText(c)),
+      egressChecksums: updates.filter((c) => inEgress.has(c.header)).map((c) => checksumText(c)),
+      egressDeparser,
+    };
+  }
+
+  #isAddedInEgress(header: string): boolean {
+    return [...placedStatements(this.#program)].some(
+      ([s, place]) => place.block === "egress" && s.kind === "setValidity" && s.valid && s.header === header,
+    );
+  }
+
+  #metadataWidth(name: string): number {
+    const found = this.#program.metadata.find((m) => m.name === name);
+    return found === undefined ? 0 : widthOf(found.type);
+  }
+
+  /** Metadata that the parser must clear, since a path reads them first. */
+  #clearedInParser(gress: Gress): readonly string[] {
+    const { unwritten } = this.#facts[gress];
+    return this.#program.metadata.map((m) => m.name).filter((n) => unwritten.has(n));
+  }
+
+  #bridgeHeaderType(bridge: NonNullable<TnaProgram["bridge"]>): TnaProgram["headerTypes"][number] {
+    const fields: Member[] = [{ name: "origin", type: bit(8), doc: "how the packet came to egress" }];
+    const padded = (name: string, width: number, type: Member["type"]): void => {
+      const padding = (8 - (width % 8)) % 8;
+      if (padding > 0) fields.push({ name: `${name}_padding`, type: bit(padding), isPadding: true });
+      fields.push({ name, type });
+    };
+    if (bridge.ingressPort) padded("ingress_port", 9, bit(9));
+    for (const name of bridge.metadata) {
+      const field = this.#program.metadata.find((m) => m.name === name);
+      if (field !== undefined) padded(name, widthOf(field.type), field.type);
+    }
+    return { name: bridge.type, doc: "Brings to egress what only ingress knows.", fields };
+  }
+
+  #headerTypes(): TnaProgram["headerTypes"] {
+    const p = this.#program;
+    const typeOf = (instance: string | undefined) => p.headers.find((h) => h.name === instance)?.headerType;
+    return p.headerTypes.map((t) => ({
+      name: this.#ids.headerTypes.get(t.name) ?? t.name,
+      fields: t.fields,
+      ...(t.doc === undefined ? {} : { doc: t.doc }),
+      ...(typeOf(p.packetIn) === t.name
+        ? { controllerHeader: "packet_in" as const }
+        : typeOf(p.packetOut) === t.name
+          ? { controllerHeader: "packet_out" as const }
+          : {}),
+    }));
+  }
+
+  /** Width of each counter's index: the widest that it is counted with. */
+  #counterIndexes(): ReadonlyMap<string, number> {
+    const widths = new Map<string, number>();
+    for (const [s] of placedStatements(this.#program)) {
+      if (s.kind !== "count") continue;
+      const index = indexOf(s.index, s.counter, () => {}, s.at);
+      const size =
+        this.#program.controls.flatMap((c) => c.counters).find((c) => c.name === s.counter)?.size ?? 1;
+      const width = index.kind === "constant" ? Math.max(1, Math.ceil(Math.log2(size))) : widthOf(index.type);
+      widths.set(s.counter, Math.max(widths.get(s.counter) ?? 1, width));
+    }
+    return widths;
+  }
+
+  /** Names of metadata that stand anywhere but in the body of an action. */
+  #metadataOutsideActions(): ReadonlySet<string> {
+    const found = new Set<string>();
+    const look = (e: Expression): void => {
+      for (const n of deep(e)) if (n.kind === "metadata") found.add(n.name);
+    };
+    for (const [s, place] of placedStatements(this.#program)) {
+      if (place.action !== undefined) continue;
+      for (const e of expressionsOf(s)) look(e);
+      if (s.kind === "assign") look(s.target);
+      if (s.kind === "registerUpdate" && s.into !== undefined) look(s.into);
+    }
+    for (const c of this.#program.controls)
+      for (const t of c.tables) for (const k of t.key) look(k.expression);
+    for (const state of this.#program.parser)
+      if (state.transition.kind === "select") for (const k of state.transition.keys) look(k);
+    return found;
+  }
+
+  #context(gress: Gress, control: Control | undefined, names: Names): StepContext {
+    return {
+      gress,
+      control,
+      own: control === undefined ? undefined : this.#own(control),
+      facts: this.#facts[gress],
+      refuse: this.#refuse,
+      checksumFlags: this.#checksumFlags,
+      clone: this.#clone,
+      counterIndex: this.#counterIndex,
+      names,
+      ...(gress === "egress" ? { emitted: this.#emittedByEgress } : {}),
+      owner: control?.name ?? gress,
+    };
+  }
+
+  #own(control: Control): ControlIdentifiers {
+    const found = this.#ids.controls.get(control.name);
+    if (found === undefined)
+      throw new BackendError("GP2001", "tna", `the program has no control ${control.name}`);
+    return found;
+  }
+
+  #bridgeSteps(withPort: boolean): TnaBlock {
+    if (!withPort) return [];
+    const type = bit(9);
+    const target: Target = { kind: "field", header: this.#bridgeHeader, field: "ingress_port", type };
+    const value: Expression = { kind: "intrinsic", name: "ingress_port", type };
+    return [{ kind: "steps", steps: [{ kind: "assign", target, value }] }];
+  }
+
+  #pipeline(gress: Gress, block: Block, withPort = false): TnaPipeline {
+    const names = new Names([...tnaWords]);
+    const lowering = new BlockLowering(this.#context(gress, undefined, names), this.#ids, new Map());
+    const lowered = [...(gress === "ingress" ? this.#bridgeSteps(withPort) : []), ...lowering.block(block)];
+    return { gress, block: lowered, instances: this.#instances(block), actions: lowering.added };
+  }
+
+  #instances(block: Block): readonly Instance[] {
+    const found = new Map<string, Instance>();
+    for (const s of statementsOf(block)) {
+      if (s.kind !== "applyControl") continue;
+      const id = this.#ids.controls.get(s.control);
+      if (id !== undefined) found.set(s.control, { control: s.control, type: id.type, name: id.instance });
+    }
+    return [...found.values()];
+  }
+
+  #control(c: Control, locals: ReadonlySet<string>): TnaControl {
+    const own = this.#own(c);
+    const names = own.scope;
+    const context = this.#context(c.gress, c, names);
+    const lowered = new Map(c.actions.map((a) => [a.name, this.#action(a, c, context, locals)]));
+    const lowering = new BlockLowering(context, this.#ids, lowered);
+    const block = lowering.block(c.apply);
+    const name = (map: ReadonlyMap<string, string>, object: string, kind: string) =>
+      identifier(map, object, kind, c.name, "tna");
+    for (const r of c.registers) checkRegister(r, this.#updatesOf(r.name), this.#refuse);
+    const programs = [...lowered.values()].flat().flatMap((a) => a.action.updates);
+    return {
+      name: c.name,
+      type: own.type,
+      ...(c.doc === undefined ? {} : { doc: c.doc }),
+      gress: c.gress,
+      instances: this.#instances(c.apply),
+      registers: c.registers.map((r) => {
+        const local = name(own.registers, r.name, "register");
+        return {
+          name: r.name,
+          local,
+          type: r.type,
+          indexType: programs.find((u) => u.register === local)?.indexType ?? bit(32),
+          size: r.size,
+          ...(r.doc === undefined ? {} : { doc: r.doc }),
+        };
+      }),
+      counters: c.counters.map((counter) => ({
+        name: counter.name,
+        local: name(own.counters, counter.name, "counter"),
+        indexType: bit(this.#counterIndex.get(counter.name) ?? 32),
+        size: counter.size,
+        unit: counter.unit,
+        doc: [
+          ...(counter.doc === undefined ? [] : [counter.doc]),
+          ...(counter.cells ?? []).map((cell, i) => `${i}: ${cell}`),
+        ].join("\n"),
+      })),
+      directCounters: c.tables.flatMap((t) =>
+        t.directCounter === undefined
+          ? []
+          : [{ name: t.directCounter, local: name(own.counters, t.directCounter, "counter") }],
+      ),
+      actions: [...[...lowered.values()].flat().map((part) => part.action), ...lowering.added],
+      tables: c.tables.map((t) => this.#table(t, c)),
+      block,
+    };
+  }
+
+  #updatesOf(register: string): number {
+    return [...placedStatements(this.#program)].filter(
+      ([s]) => s.kind === "registerUpdate" && s.register === register,
+    ).length;
+  }
+
+  /** An action of a table is one action; one that is called may be several, called one after the other. */
+  #action(a: Action, c: Control, context: StepContext, locals: ReadonlySet<string>): readonly ActionPart[] {
+    const tables = c.tables.filter((t) => t.actions.includes(a.name) || t.defaultAction.action === a.name);
+    const isCalled = [...statementsOf(c.apply)].some((s) => s.kind === "callAction" && s.action === a.name);
+    const stages = stagesOf(a.body, this.#refuse);
+    if (tables.length > 0 && stages.length > 1)
+      this.#refuse("GP1806", `action ${a.name} needs ${stages.length} stages`, a.at);
+    const own = this.#own(c);
+    const local = identifier(own.actions, a.name, "action", c.name, "tna");
+    const counted = tables.filter((t) => t.directCounter !== undefined);
+    if (counted.length > 0 && (tables.length > 1 || isCalled))
+      this.#refuse("GP1810", `action ${a.name} of table ${counted[0]?.name} is used elsewhere too`, a.at);
+    const count = counted[0]?.directCounter;
+    const directCount =
+      count === undefined
+        ? []
+        : [
+            {
+              kind: "directCount" as const,
+              counterLocal: identifier(own.counters, count, "counter", c.name, "tna"),
+            },
+          ];
+    const parts = stages.length === 0 ? [[]] : stages;
+    return parts.map((statements, i) => {
+      const suffix = parts.length === 1 ? "" : `_${partName(statements, i)}`;
+      const partLocal = suffix === "" ? local : context.names.take(`${local}${suffix}`);
+      const { steps, updates } = stepsOf(statements, suffix === "" ? local : local, context);
+      const used = new Set(statements.flatMap(parametersOf));
+      const parameters = suffix === "" ? a.parameters : a.parameters.filter((p) => used.has(p.name));
+      return {
+        indexes: a.parameters.flatMap((p, n) => (parameters.includes(p) ? [n] : [])),
+        action: {
+          name: `${a.name}${suffix}`,
+          local: partLocal,
+          ...(a.doc === undefined || i > 0 ? {} : { doc: a.doc }),
+          parameters,
+          updates,
+          steps: [...directCount, ...localised(steps, locals, own.scope.inner())],
+        },
+      };
+    });
+  }
+
+  #table(t: Table, c: Control): TnaTable {
+    const own = this.#own(c);
+    const reference = (name: string, defaultOnly: boolean) => ({
+      name,
+      local: name === NO_ACTION ? NO_ACTION : identifier(own.actions, name, "action", c.name, "tna"),
+      defaultOnly,
+    });
+    const actions = t.actions.map((a) => reference(a, false));
+    if (!t.actions.includes(t.defaultAction.action)) actions.push(reference(t.defaultAction.action, true));
+    return {
+      ...t,
+      key: t.key.map((k) => ({
+        ...k,
+        expression: withChecksums(k.expression, { checksumFlags: this.#checksumFlags }),
+      })),
+      local: identifier(own.tables, t.name, "table", c.name, "tna"),
+      actions,
+      ...(t.directCounter === undefined
+        ? {}
+        : { directCounterLocal: identifier(own.counters, t.directCounter, "counter", c.name, "tna") }),
+    };
+  }
+}
+
+/** Whether the way to what egress needs starts with the port that the packet came in on. */
+function parsesByPort(program: Program, needs: EgressNeeds): boolean {
+  return [needs.clone, needs.sent].some((headers) =>
+    prunedStates(program.parser, headers).some(
+      ({ transition: t }) =>
+        t.kind === "select" &&
+        t.keys.some((k) => [...deep(k)].some((n) => n.kind === "intrinsic" && n.name === "ingress_port")),
+    ),
+  );
+}
+
+function isWrittenInIngress(program: Program, name: string): boolean {
+  return [...placedStatements(program)].some(([s, place]) => {
+    const target = s.kind === "assign" ? s.target : s.kind === "registerUpdate" ? s.into : undefined;
+    const whole = target?.kind === "slice" ? target.operand : target;
+    return place.block === "ingress" && whole?.kind === "metadata" && whole.name === name;
+  });
+}
+
+/** The program with these metadata fields as fields of the bridge header, in all its nodes. */
+function inBridge(program: Program, names: readonly string[], header: string): Program {
+  if (names.length === 0) return program;
+  const moved = (x: unknown): unknown => {
+    if (Array.isArray(x)) return x.map(moved);
+    if (typeof x !== "object" || x === null) return x;
+    if ("kind" in x && x.kind === "metadata" && "name" in x && names.includes(String(x.name)))
+      return { ...x, kind: "field", header, field: x.name };
+    return Object.fromEntries(Object.entries(x).map(([key, value]) => [key, moved(value)]));
+  };
+  const { controls, ingress, egress } = program;
+  // The same shapes: a metadata reference becomes a field reference.
+  const changed = moved({ controls, ingress, egress }) as Pick<Program, "controls" | "ingress" | "egress">;
+  return { ...program, ...changed };
+}
+
+interface ActionPart {
+  /** Which of the action's arguments this part takes. */
+  readonly indexes: readonly number[];
+  readonly action: TnaAction;
+}
+
+function partName(statements: readonly StraightStatement[], i: number): string {
+  const [only, ...more] = statements;
+  return only?.kind === "registerUpdate" && more.length === 0 ? localPart(only.register) : `${i + 1}`;
+}
+
+function parametersOf(s: StraightStatement): readonly string[] {
+  return expressionsOf(s).flatMap((e) =>
+    [...deep(e)].flatMap((n) => (n.kind === "parameter" ? [n.name] : [])),
+  );
+}
+
+class BlockLowering {
+  readonly added: TnaAction[] = [];
+  readonly #context: StepContext;
+  readonly #ids: Identifiers;
+  readonly #actions: ReadonlyMap<string, readonly ActionPart[]>;
+
+  constructor(context: StepContext, ids: Identifiers, actions: ReadonlyMap<string, readonly ActionPart[]>) {
+    this.#context = context;
+    this.#ids = ids;
+    this.#actions = actions;
+  }
+
+  block(block: Block): TnaBlock {
+    const out: TnaStatement[] = [];
+    let run: StraightStatement[] = [];
+    const flush = (): void => {
+      if (run.length > 0) out.push(...this.#run(run));
+      run = [];
+    };
+    for (const s of block) {
+      if (isStraight(s)) run.push(s);
+      else {
+        flush();
+        out.push(...this.#statement(s));
+      }
+    }
+    flush();
+    return out;
+  }
+
+  /** Statements of one stage stay as they are; the compiler would put dependent ones into one action, and refuse that. */
+  #run(statements: readonly StraightStatement[]): readonly TnaStatement[] {
+    const { names, refuse, owner } = this.#context;
+    const stages = stagesOf(statements, refuse);
+    if (stages.length === 1) {
+      const { steps, updates } = stepsOf(stages[0] ?? [], owner, this.#context);
+      if (updates.length === 0) return [{ kind: "steps", steps }];
+    }
+    return stages.map((stage) => {
+      const local = names.take("step_1", "");
+      const { steps, updates } = stepsOf(stage, local, this.#context);
+      this.added.push({ name: `${owner}.${local}`, local, parameters: [], updates, steps });
+      return { kind: "callAction", local, arguments: [] };
+    });
+  }
+
+  #statement(s: Exclude<Statement, StraightStatement>): readonly TnaStatement[] {
+    const { control, own, owner, refuse } = this.#context;
+    switch (s.kind) {
+      case "if": {
+        const condition = gatewayCondition(withChecksums(s.condition, this.#context), refuse, s.at);
+        if (condition.kind === "constant")
+          return this.block(condition.value === 0n ? s.whenFalse : s.whenTrue);
+        return [
+          { kind: "if", condition, whenTrue: this.block(s.whenTrue), whenFalse: this.block(s.whenFalse) },
+        ];
+      }
+      case "applyTable":
+        return [
+          {
+            kind: "applyTable",
+            local: identifier(own?.tables ?? new Map(), s.table, "table", owner, "tna"),
+            hit: this.block(s.hit),
+            miss: this.block(s.miss),
+          },
+        ];
+      case "applyControl": {
+        const id = this.#ids.controls.get(s.control);
+        if (id === undefined)
+          throw new BackendError("GP2001", "tna", `the program has no control ${s.control}`);
+        return [{ kind: "applyControl", instance: id.instance }];
+      }
+      case "callAction": {
+        if (s.action === NO_ACTION) return [];
+        const parts = this.#actions.get(s.action);
+        if (parts === undefined)
+          throw new BackendError(
+            "GP2002",
+            "tna",
+            `${control?.name ?? owner} calls ${s.action} of another control`,
+            s.at,
+          );
+        return parts.map(({ action, indexes }) => ({
+          kind: "callAction",
+          local: action.local,
+          arguments: indexes.flatMap((i) => s.arguments[i] ?? []),
+        }));
+      }
+      case "exit":
+        return [{ kind: "exit" }];
+    }
+  }
+}
+
+function isStraight(s: Statement): s is StraightStatement {
+  return !["if", "applyTable", "applyControl", "callAction", "exit"].includes(s.kind);
+}
+
+function checksumText(c: Program["checksums"][number]): ChecksumText {
+  return {
+    instance: `${c.header}_checksum`,
+    target: `hdr.${c.target.header}.${c.target.field}`,
+    fields: c.fields,
+  };
+}

@@ -1,0 +1,220 @@
+import type {
+  DataType,
+  Diagnostic,
+  Expression,
+  KeySet,
+  Program,
+  SetValidity,
+  Table,
+  Target,
+} from "../../ir/index.ts";
+
+/**
+ * The program as Tofino has it, between the IR and the P4_16 text: actions of one stage each, register updates as programs of
+ * stateful ALUs, headers that cross from ingress to egress, and an egress parser of its own.
+ */
+export interface TnaProgram {
+  readonly source: Program;
+  /** What Tofino cannot do; when there is any, the rest is not to be used. */
+  readonly findings: readonly Diagnostic[];
+  readonly headerTypes: readonly HeaderTypeText[];
+  readonly headers: readonly { readonly name: string; readonly type: string }[];
+  readonly metadata: readonly Member[];
+  readonly bridge?: Bridge;
+  readonly clone?: CloneNames;
+  readonly ingressParser: TnaParser;
+  readonly egressParser: TnaParser;
+  readonly controls: readonly TnaControl[];
+  readonly ingress: TnaPipeline;
+  readonly egress: TnaPipeline;
+  readonly ingressChecksums: readonly ChecksumText[];
+  readonly egressChecksums: readonly ChecksumText[];
+  readonly egressDeparser: readonly string[];
+}
+
+export type Gress = "ingress" | "egress";
+
+export interface Member {
+  readonly name: string;
+  readonly type: DataType;
+  readonly doc?: string;
+  /** P4 type, where it has a name of its own. */
+  readonly typeName?: string;
+  readonly isPadding?: boolean;
+}
+
+export interface HeaderTypeText {
+  readonly name: string;
+  readonly doc?: string;
+  readonly fields: readonly Member[];
+  readonly controllerHeader?: "packet_in" | "packet_out";
+}
+
+/** The header in front of a packet on its way from ingress to egress. */
+export interface Bridge {
+  /** Header instance. */
+  readonly header: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly ingressPort: boolean;
+  /** Metadata that egress reads. */
+  readonly metadata: readonly string[];
+}
+
+export interface CloneNames {
+  /** Metadata: mirror session, and the origin that the clone's bridge header gets. */
+  readonly session: string;
+  readonly origin: string;
+  /** Bytes of the mirrored packet that egress needs, bridge header included, when a header has to be cut off behind them. */
+  readonly cut?: { readonly bytes: number; readonly header: string };
+}
+
+export interface TnaParser {
+  readonly checksums: readonly string[];
+  readonly states: readonly TnaState[];
+}
+
+export interface TnaState {
+  readonly name: string;
+  /** P4 statements in front of the extracts. */
+  readonly first: readonly string[];
+  readonly extracts: readonly string[];
+  readonly after: readonly string[];
+  readonly transition:
+    | { readonly kind: "goto"; readonly next: string }
+    | {
+        readonly kind: "select";
+        readonly keys: readonly Expression[];
+        readonly cases: readonly { readonly values: readonly KeySet[]; readonly next: string }[];
+        readonly otherwise: string;
+      };
+}
+
+export interface ChecksumText {
+  readonly instance: string;
+  readonly target: string;
+  readonly fields: readonly Expression[];
+}
+
+export interface Instance {
+  readonly control: string;
+  readonly type: string;
+  readonly name: string;
+}
+
+export interface TnaPipeline {
+  readonly gress: Gress;
+  readonly instances: readonly Instance[];
+  readonly actions: readonly TnaAction[];
+  readonly block: TnaBlock;
+}
+
+export interface TnaControl extends TnaPipeline {
+  readonly name: string;
+  readonly type: string;
+  readonly doc?: string;
+  readonly registers: readonly TnaRegister[];
+  readonly counters: readonly TnaCounter[];
+  readonly directCounters: readonly { readonly name: string; readonly local: string }[];
+  readonly tables: readonly TnaTable[];
+}
+
+export interface TnaRegister {
+  readonly name: string;
+  readonly local: string;
+  readonly type: DataType;
+  readonly indexType: DataType;
+  readonly size: number;
+  readonly doc?: string;
+}
+
+export interface TnaCounter {
+  readonly name: string;
+  readonly local: string;
+  readonly indexType: DataType;
+  readonly size: number;
+  readonly unit: "packets" | "bytes" | "both";
+  readonly doc: string;
+}
+
+export interface TnaTable extends Omit<Table, "actions"> {
+  readonly local: string;
+  readonly actions: readonly {
+    readonly name: string;
+    readonly local: string;
+    readonly defaultOnly: boolean;
+  }[];
+  readonly directCounterLocal?: string;
+}
+
+/** An action that one stage can do; `updates` are the stateful programs that it runs, declared in front of it. */
+export interface TnaAction {
+  readonly name: string;
+  readonly local: string;
+  readonly doc?: string;
+  readonly parameters: readonly Member[];
+  readonly updates: readonly StatefulProgram[];
+  readonly steps: readonly Step[];
+}
+
+/** One program of a stateful ALU: what it does with a cell, and what it hands out. */
+export interface StatefulProgram {
+  readonly local: string;
+  readonly register: string;
+  readonly type: DataType;
+  readonly indexType: DataType;
+  readonly outputType?: DataType;
+  readonly body: readonly CellStatement[];
+  readonly why?: string;
+}
+
+export type CellStatement =
+  | { readonly kind: "set"; readonly target: "value" | "result"; readonly value: Expression }
+  | {
+      readonly kind: "if";
+      readonly condition: Expression;
+      readonly whenTrue: readonly CellStatement[];
+      readonly whenFalse: readonly CellStatement[];
+    };
+
+export interface LocalTarget {
+  readonly kind: "local";
+  readonly name: string;
+  readonly type: DataType;
+}
+
+export type Step =
+  | { readonly kind: "assign"; readonly target: Target | LocalTarget; readonly value: Expression }
+  | { readonly kind: "declare"; readonly local: LocalTarget; readonly value: Expression }
+  /** A value for the traffic manager or the deparser, by its name in the architecture. */
+  | {
+      readonly kind: "architecture";
+      readonly field: string;
+      readonly value: Expression;
+      readonly cast?: DataType;
+    }
+  | { readonly kind: "invalidate"; readonly field: string }
+  | SetValidity
+  | { readonly kind: "count"; readonly counterLocal: string; readonly index: Expression }
+  | { readonly kind: "directCount"; readonly counterLocal: string }
+  | {
+      readonly kind: "execute";
+      readonly program: string;
+      readonly index: Expression;
+      readonly into?: Target | LocalTarget;
+    };
+
+export type TnaBlock = readonly TnaStatement[];
+
+export type TnaStatement =
+  | { readonly kind: "steps"; readonly steps: readonly Step[] }
+  | {
+      readonly kind: "if";
+      readonly condition: Expression;
+      readonly whenTrue: TnaBlock;
+      readonly whenFalse: TnaBlock;
+    }
+  | { readonly kind: "applyTable"; readonly local: string; readonly hit: TnaBlock; readonly miss: TnaBlock }
+  | { readonly kind: "applyControl"; readonly instance: string }
+  | { readonly kind: "callAction"; readonly local: string; readonly arguments: readonly Expression[] }
+  | { readonly kind: "exit" };

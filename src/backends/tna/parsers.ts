@@ -1,0 +1,173 @@
+import type { ParserState, Program } from "../../ir/index.ts";
+import { widthOf } from "../../ir/index.ts";
+import { Names } from "../p4text/names.ts";
+import { bytesBefore, checkReparse, type EgressNeeds, longestPath, prunedStates } from "./egress.ts";
+import type { Bridge, CloneNames, TnaParser, TnaState } from "./lowered.ts";
+import type { Refuse } from "./refuse.ts";
+
+export interface ParserInput {
+  readonly needs: EgressNeeds;
+  readonly bridge: Bridge | undefined;
+  readonly checksumFlags: readonly { readonly header: string; readonly flag: string }[];
+  /** Metadata that each parser clears. */
+  readonly unwritten: { readonly ingress: readonly string[]; readonly egress: readonly string[] };
+  readonly refuse: Refuse;
+}
+
+export interface Parsers {
+  readonly ingress: TnaParser;
+  readonly egress: TnaParser;
+  readonly cut?: CloneNames["cut"];
+}
+
+/** Bytes that Tofino's egress parser reads, the intrinsic metadata in front included. */
+const EGRESS_DEPTH = 160;
+const EGRESS_INTRINSIC_BYTES = 28;
+
+/** The ingress parser, and an egress parser that finds again what egress works on. */
+export function parsers(program: Program, input: ParserInput): Parsers {
+  const { needs, bridge, refuse } = input;
+  const bytesOf = (header: string): number => {
+    const type = program.headers.find((h) => h.name === header)?.headerType;
+    const fields = program.headerTypes.find((t) => t.name === type)?.fields ?? [];
+    return fields.reduce((sum, f) => sum + widthOf(f.type), 0) / 8;
+  };
+  const sent = prunedStates(program.parser, needs.sent).map((s) => ({
+    ...s,
+    // What ingress does not send on is not there.
+    extracts: s.extracts.filter((h) => program.deparser.includes(h)),
+  }));
+  const cloned = prunedStates(program.parser, needs.clone);
+  if (needs.sent.size > 0) checkReparse(program, sent, needs.sent, refuse);
+  for (const states of [sent, cloned]) {
+    const depth = EGRESS_INTRINSIC_BYTES + (bridge?.bytes ?? 0) + longestPath(states, bytesOf);
+    if (depth > EGRESS_DEPTH) refuse("GP1816", `egress would read ${depth} bytes`);
+  }
+  const cut = cutOf(program, needs, bridge, bytesOf, refuse);
+  return {
+    ingress: ingressParser(program, input),
+    egress: egressParser(sent, cloned, input),
+    ...(cut === undefined ? {} : { cut }),
+  };
+}
+
+function ingressParser(program: Program, { bridge, checksumFlags, unwritten }: ParserInput): TnaParser {
+  const states = program.parser.map((s, i): TnaState => {
+    const checked = checksumFlags.filter((c) => s.extracts.includes(c.header));
+    return {
+      name: s.name,
+      first:
+        i > 0
+          ? []
+          : [
+              "packet.extract(ig_intr_md);",
+              "packet.advance(PORT_METADATA_SIZE);",
+              ...unwritten.ingress.map((m) => clear(program, m)),
+              ...bridgeStart(bridge),
+            ],
+      extracts: s.extracts,
+      after: checked.flatMap((c) => [
+        `${c.header}_checksum.add(hdr.${c.header});`,
+        `meta.${c.flag} = ${c.header}_checksum.verify();`,
+      ]),
+      transition: s.transition,
+    };
+  });
+  return { checksums: checksumFlags.map((c) => `${c.header}_checksum`), states };
+}
+
+function clear(program: Program, name: string): string {
+  const type = program.metadata.find((m) => m.name === name)?.type;
+  return `meta.${name} = ${type?.kind === "bool" ? "false" : "0"};`;
+}
+
+function bridgeStart(bridge: Bridge | undefined): readonly string[] {
+  if (bridge === undefined) return [];
+  const fields = bridge.metadata.map((m) => `hdr.${bridge.header}.${m} = 0;`);
+  return [`hdr.${bridge.header}.setValid();`, `hdr.${bridge.header}.origin = ORIGIN_INGRESS;`, ...fields];
+}
+
+function egressParser(
+  sent: readonly ParserState[],
+  cloned: readonly ParserState[],
+  { bridge, unwritten }: ParserInput,
+): TnaParser {
+  const names = new Names(["start", "accept", "reject"]);
+  const both = sent.length > 0 && cloned.length > 0;
+  const renamed = (states: readonly ParserState[], suffix: string): readonly TnaState[] => {
+    const map = new Map(
+      states.map((s) => [s.name, names.take(s.name === "start" ? "parse_start" : s.name, suffix)]),
+    );
+    const to = (name: string): string => map.get(name) ?? name;
+    return states.map((s): TnaState => {
+      const t = s.transition;
+      return {
+        name: to(s.name),
+        first: [],
+        extracts: s.extracts,
+        after: [],
+        transition:
+          t.kind === "goto"
+            ? { ...t, next: to(t.next) }
+            : { ...t, cases: t.cases.map((c) => ({ ...c, next: to(c.next) })), otherwise: to(t.otherwise) },
+      };
+    });
+  };
+  const sentStates = renamed(sent, "sent");
+  const clonedStates = renamed(cloned, both ? "of_clone" : "clone");
+  const first: string[] = ["packet.extract(eg_intr_md);", ...unwritten.egress.map((m) => `meta.${m} = 0;`)];
+  const sentTo = sentStates[0]?.name ?? "accept";
+  const clonedTo = clonedStates[0]?.name ?? "accept";
+  const start: TnaState = {
+    name: "start",
+    first: bridge === undefined ? first : [...first, `packet.extract(hdr.${bridge.header});`],
+    extracts: [],
+    after: [],
+    transition:
+      bridge === undefined || sentTo === clonedTo
+        ? { kind: "goto", next: sentTo }
+        : {
+            kind: "select",
+            keys: [
+              { kind: "field", header: bridge.header, field: "origin", type: { kind: "bit", width: 8 } },
+            ],
+            cases: [{ values: [{ kind: "value", value: 1n }], next: clonedTo }],
+            otherwise: sentTo,
+          },
+  };
+  return { checksums: [], states: [start, ...sentStates, ...clonedStates] };
+}
+
+/** Where the mirror session must cut clones, because egress takes a header off them that it does not parse. */
+function cutOf(
+  program: Program,
+  needs: EgressNeeds,
+  bridge: Bridge | undefined,
+  bytesOf: (header: string) => number,
+  refuse: Refuse,
+): CloneNames["cut"] {
+  const [header, ...more] = needs.cutFromClones;
+  if (header === undefined) return undefined;
+  const places = bytesBefore(
+    program.parser.map((s) => ({ ...s, extracts: s.extracts.filter((h) => program.deparser.includes(h)) })),
+    header,
+    bytesOf,
+  );
+  const follows = program.parser.some((s) => {
+    const i = s.extracts.indexOf(header);
+    const next =
+      s.transition.kind === "goto"
+        ? [s.transition.next]
+        : [...s.transition.cases.map((c) => c.next), s.transition.otherwise];
+    return i >= 0 && (i < s.extracts.length - 1 || next.some((n) => n !== "accept" && n !== "reject"));
+  });
+  const [bytes, ...others] = [...places];
+  if (more.length > 0 || follows || bytes === undefined || others.length > 0) {
+    refuse(
+      "GP1807",
+      `egress takes ${header} off clones, which only the mirror session can, at one place at the packet's end`,
+    );
+    return undefined;
+  }
+  return { bytes: bytes + (bridge?.bytes ?? 0), header };
+}

@@ -1,0 +1,233 @@
+import type { Assign, Expression, StraightStatement, Target } from "../../ir/index.ts";
+import { bit, typeName, widthOf } from "../../ir/index.ts";
+import type { Refuse } from "./refuse.ts";
+
+/**
+ * Straight-line code in steps that one stage each can do. A Tofino action is parallel: every field gets one operation of at
+ * most two operands, all of which have the values from before the stage. So what reads a computed value comes one stage later;
+ * only moves may follow moves, since the compiler traces them back (that is how a swap needs no stage between).
+ */
+export function stagesOf(
+  statements: readonly StraightStatement[],
+  refuse: Refuse,
+): readonly (readonly StraightStatement[])[] {
+  const simple = statements.flatMap((s) => (s.kind === "assign" ? decompose(s, refuse) : [s]));
+  const levels: number[] = [];
+  simple.forEach((s, i) => {
+    let level = 0;
+    for (let j = 0; j < i; j++) {
+      const before = simple[j];
+      const apart = before === undefined ? undefined : distance(before, s);
+      if (apart !== undefined) level = Math.max(level, (levels[j] ?? 0) + apart);
+    }
+    levels.push(level);
+  });
+  const count = Math.max(-1, ...levels) + 1;
+  return Array.from({ length: count }, (_, level) => simple.filter((_, i) => levels[i] === level));
+}
+
+/** Stages between two statements in this order, at least; undefined: they have nothing to do with each other. */
+function distance(before: StraightStatement, s: StraightStatement): 0 | 1 | undefined {
+  // One action runs one stateful program, and computes one index.
+  if (usesIndex(before) && usesIndex(s)) return 1;
+  const written = writtenBy(before);
+  const reads = written === undefined ? [] : readsOf(s).filter((r) => overlaps(r, written));
+  if (written === undefined || reads.length === 0) {
+    const writes = writtenBy(s);
+    if (writes === undefined) return undefined;
+    const isAfter = [...readsOf(before), ...(written === undefined ? [] : [written])].some((r) =>
+      overlaps(r, writes),
+    );
+    return isAfter ? 0 : undefined;
+  }
+  const isMoveOfMove =
+    before.kind === "assign" &&
+    s.kind === "assign" &&
+    isAtom(before.value) &&
+    isAtom(s.value) &&
+    reads.every((r) => r.low === written.low && r.high === written.high);
+  return isMoveOfMove ? 0 : 1;
+}
+
+function usesIndex(s: StraightStatement): boolean {
+  return s.kind === "registerUpdate" || s.kind === "count";
+}
+
+/** Bits of a field. */
+export interface Bits {
+  readonly key: string;
+  readonly low: number;
+  readonly high: number;
+}
+
+function overlaps(a: Bits, b: Bits): boolean {
+  return a.key === b.key && a.low <= b.high && b.low <= a.high;
+}
+
+function writtenBy(s: StraightStatement): Bits | undefined {
+  if (s.kind === "assign") return bitsOf(s.target);
+  if (s.kind === "registerUpdate" && s.into !== undefined) return bitsOf(s.into);
+  return undefined;
+}
+
+function readsOf(s: StraightStatement): readonly Bits[] {
+  switch (s.kind) {
+    case "assign":
+      return atomsOf(s.value);
+    case "registerUpdate":
+      return [s.index, s.next, ...(s.output === undefined ? [] : [s.output])].flatMap(atomsOf);
+    case "count":
+      return atomsOf(s.index);
+    case "clone":
+      return atomsOf(s.session);
+    default:
+      return [];
+  }
+}
+
+/** The fields that an expression reads. */
+export function atomsOf(e: Expression): readonly Bits[] {
+  switch (e.kind) {
+    case "field":
+    case "metadata":
+    case "intrinsic":
+      return [bitsOf(e)];
+    case "slice":
+      return e.operand.kind === "field" || e.operand.kind === "metadata"
+        ? [bitsOf({ ...e, operand: e.operand })]
+        : atomsOf(e.operand);
+    case "unary":
+    case "cast":
+      return atomsOf(e.operand);
+    case "binary":
+    case "concat":
+      return [...atomsOf(e.left), ...atomsOf(e.right)];
+    case "mux":
+      return [e.condition, e.whenTrue, e.whenFalse].flatMap(atomsOf);
+    default:
+      return [];
+  }
+}
+
+function bitsOf(t: Target): Bits {
+  switch (t.kind) {
+    case "field":
+      return { key: `hdr.${t.header}.${t.field}`, low: 0, high: widthOf(t.type) - 1 };
+    case "metadata":
+      return { key: `meta.${t.name}`, low: 0, high: widthOf(t.type) - 1 };
+    case "intrinsic":
+      return { key: `intrinsic.${t.name}`, low: 0, high: widthOf(t.type) - 1 };
+    case "slice":
+      return { ...bitsOf(t.operand), low: t.low, high: t.high };
+  }
+}
+
+/** A value as it stands somewhere, perhaps cut or widened. */
+export function isAtom(e: Expression): boolean {
+  switch (e.kind) {
+    case "field":
+    case "metadata":
+    case "parameter":
+    case "intrinsic":
+    case "constant":
+      return true;
+    case "slice":
+      return isAtom(e.operand);
+    case "cast":
+      return e.operand.type.kind !== "bool" && e.type.kind !== "bool" && isAtom(e.operand);
+    default:
+      return false;
+  }
+}
+
+/** One operation a statement. */
+function decompose(s: Assign, refuse: Refuse): readonly StraightStatement[] {
+  const { target, value } = s;
+  const at = value.at ?? s.at;
+  const parts = concatParts(value);
+  if (parts !== undefined && target.type.kind === "bit") {
+    let high = widthOf(target.type) - 1;
+    return parts.flatMap((part) => {
+      const width = widthOf(part.type);
+      const piece: Assign = { ...s, target: cut(target, high, high - width + 1), value: part };
+      high -= width;
+      return decompose(piece, refuse);
+    });
+  }
+  if (isAtom(value)) return [s];
+  switch (value.kind) {
+    case "cast":
+      if (widthOf(value.type) === widthOf(value.operand.type) && value.operand.kind !== "binary") break;
+      if (widthOf(value.type) === widthOf(value.operand.type) && value.operand.type.kind !== "bool")
+        return [s];
+      break;
+    case "unary":
+      if (value.operator === "~" && isAtom(value.operand)) return [s];
+      if (value.operator === "-" && isAtom(value.operand)) return [s];
+      break;
+    case "binary":
+      return binary(s, refuse);
+    default:
+      break;
+  }
+  refuse("GP1809", `a Tofino action cannot compute this ${typeName(value.type)}`, at);
+  return [s];
+}
+
+function binary(s: Assign, refuse: Refuse): readonly StraightStatement[] {
+  const { target, value } = s;
+  if (value.kind !== "binary") return [s];
+  const at = value.at ?? s.at;
+  const { operator, left, right } = value;
+  if (operator === "<<" || operator === ">>") {
+    if (right.kind !== "constant") refuse("GP1809", "the shift amount is not a constant", at);
+    else if (!isAtom(left)) refuse("GP1809", "a shift of a computed value", at);
+    return [s];
+  }
+  if (!["+", "-", "|+|", "|-|", "&", "|", "^"].includes(operator)) {
+    refuse("GP1809", `a Tofino action has no ${operator}`, at);
+    return [s];
+  }
+  if (isAtom(left) && isAtom(right)) return [s];
+  const isCommutative = operator !== "-" && operator !== "|-|";
+  const [first, last] = isAtom(right) ? [left, right] : isCommutative && isAtom(left) ? [right, left] : [];
+  const into = bitsOf(target);
+  if (
+    first === undefined ||
+    last === undefined ||
+    atomsOf(last).some((a) => overlaps(a, into)) ||
+    target.kind === "intrinsic"
+  ) {
+    refuse("GP1809", "the expression needs a place for a value in between", at);
+    return [s];
+  }
+  const again: Assign = { ...s, value: { ...value, left: target, right: last } };
+  return [...decompose({ ...s, value: first }, refuse), again];
+}
+
+/** The parts of a concatenation from high to low, all atoms; with zeros in front where it is widened. */
+function concatParts(e: Expression): readonly Expression[] | undefined {
+  if (e.kind === "concat") {
+    const parts = [e.left, e.right].map((side) => concatParts(side) ?? [side]);
+    return parts.flat();
+  }
+  if (
+    e.kind === "cast" &&
+    e.operand.kind === "concat" &&
+    e.type.kind === "bit" &&
+    e.operand.type.kind === "bit"
+  ) {
+    const extra = widthOf(e.type) - widthOf(e.operand.type);
+    if (extra < 0) return undefined;
+    const parts = concatParts(e.operand) ?? [];
+    return extra === 0 ? parts : [{ kind: "constant", type: bit(extra), value: 0n }, ...parts];
+  }
+  return undefined;
+}
+
+function cut(target: Target, high: number, low: number): Target {
+  if (low === 0 && high === widthOf(target.type) - 1) return target;
+  if (target.kind === "slice") return cut(target.operand, high + target.low, low + target.low);
+  if (target.kind === "intrinsic") return target;
+  return { kind: "slice", operand: target, high, low, type: bit(high - low + 1) };
+}

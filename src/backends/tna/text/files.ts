@@ -1,0 +1,196 @@
+import { comment } from "../../p4text/comments.ts";
+import { expression } from "../../p4text/expressions.ts";
+import {
+  braces,
+  concat,
+  type Doc,
+  group,
+  INDENT,
+  join,
+  line,
+  lines,
+  list,
+  nest,
+  render,
+} from "../../p4text/layout.ts";
+import { loadTemplates, type Templates } from "../../p4text/templates.ts";
+import { version } from "../../version.ts";
+import type { ChecksumText, Gress, TnaControl, TnaPipeline, TnaProgram } from "../lowered.ts";
+import { blockText, PARAMETERS, type Place, scopeOf } from "./blocks.ts";
+import { actionTexts, declarations, headerTypeText, instanceTexts, members } from "./objects.ts";
+import { parserStates } from "./parser.ts";
+
+let templates: Templates | undefined;
+
+/** The P4_16 files of a program for Tofino 1, by path within the target's folder. */
+export function tnaFiles(program: TnaProgram): ReadonlyMap<string, string> {
+  templates ??= loadTemplates("tna");
+  const fill = templates;
+  const name = program.source.name;
+  const file = (template: string, part: string, view: Readonly<Record<string, unknown>>): string =>
+    tidy(fill(template, { program: name, version, part, ...view }));
+  const place = (gress: Gress): Place => ({ gress, names: { bridge: program.bridge?.header ?? "bridge" } });
+
+  const files = new Map<string, string>();
+  files.set(
+    `${name}.p4`,
+    file("main.p4", "the package", {
+      doc: program.source.doc === undefined ? "" : render(comment(program.source.doc, 0)),
+      includes: [
+        "headers.p4",
+        "parser.p4",
+        ...applicationOrder(program.controls).map((c) => `controls/${c.name}.p4`),
+        "ingress.p4",
+        "egress.p4",
+        "deparser.p4",
+      ],
+    }),
+  );
+  files.set(
+    "headers.p4",
+    file("headers.p4", "headers and metadata", {
+      usesBridge: program.bridge !== undefined,
+      usesClone: program.clone !== undefined,
+      types: program.headerTypes.map((t) => render(headerTypeText(t))),
+      headers: render(
+        braces(
+          "struct headers_t",
+          program.headers.map((h) => `${h.type} ${h.name};`),
+        ),
+      ),
+      metadata: render(braces("struct metadata_t", members(program.metadata))),
+    }),
+  );
+  files.set(
+    "parser.p4",
+    file("parser.p4", "parsers of ingress and egress", {
+      checksums: program.ingressParser.checksums,
+      ingress: parserStates(program.ingressParser, place("ingress")).map((s) => render(s, INDENT)),
+      egress: parserStates(program.egressParser, place("egress")).map((s) => render(s, INDENT)),
+    }),
+  );
+  for (const control of program.controls)
+    files.set(
+      `controls/${control.name}.p4`,
+      file("control.p4", `control ${control.name}`, {
+        doc: control.doc === undefined ? "" : render(comment(control.doc, 0)),
+        head: head(control.type, control.gress),
+        declarations: declarations(control, place(control.gress)).map((d) => render(d, INDENT)),
+        body: body(blockText(control.block, place(control.gress))),
+      }),
+    );
+  for (const pipeline of [program.ingress, program.egress])
+    files.set(
+      `${pipeline.gress}.p4`,
+      file("control.p4", pipeline.gress, pipelineView(pipeline, place(pipeline.gress))),
+    );
+  files.set(
+    "deparser.p4",
+    file("deparser.p4", "deparsers of ingress and egress", deparserView(program, place)),
+  );
+  return files;
+}
+
+/** A control is declared before the controls that contain an instance of it. */
+function applicationOrder(controls: readonly TnaControl[]): readonly TnaControl[] {
+  const done = new Set<string>();
+  const out: TnaControl[] = [];
+  const visit = (c: TnaControl): void => {
+    if (done.has(c.name)) return;
+    done.add(c.name);
+    for (const i of c.instances) {
+      const inner = controls.find((other) => other.name === i.control);
+      if (inner !== undefined) visit(inner);
+    }
+    out.push(c);
+  };
+  for (const c of controls) visit(c);
+  return out;
+}
+
+function pipelineView(pipeline: TnaPipeline, place: Place): Readonly<Record<string, unknown>> {
+  return {
+    doc: "",
+    head: head(pipeline.gress === "ingress" ? "SwitchIngress" : "SwitchEgress", pipeline.gress),
+    declarations: [...instanceTexts(pipeline.instances), ...actionTexts(pipeline.actions, place)].map((d) =>
+      render(d, INDENT),
+    ),
+    body: body(blockText(pipeline.block, place)),
+  };
+}
+
+function head(type: string, gress: Gress): string {
+  const start = `control ${type}(`;
+  return `${start}${PARAMETERS[gress].map((p) => `${p.type} ${p.name}`).join(`,\n${" ".repeat(start.length)}`)}) {`;
+}
+
+function deparserView(
+  program: TnaProgram,
+  place: (gress: Gress) => Place,
+): Readonly<Record<string, unknown>> {
+  const { bridge, clone } = program;
+  const emits = (headers: readonly string[]): readonly Doc[] => headers.map((h) => `packet.emit(hdr.${h});`);
+  const ingress: Doc[] = program.ingressChecksums.map((c) => checksum(c, place("ingress")));
+  if (clone !== undefined && bridge !== undefined) {
+    const fields = [
+      `meta.${clone.origin}`,
+      ...(bridge.ingressPort ? ["0", `hdr.${bridge.header}.ingress_port`] : []),
+      // A clone starts with clear metadata.
+      ...program.headerTypes
+        .filter((t) => t.name === bridge.type)
+        .flatMap((t) => t.fields.slice(1 + (bridge.ingressPort ? 2 : 0)).map(() => "0")),
+    ];
+    ingress.push(
+      group(
+        `mirror.emit<${bridge.type}>(`,
+        nest({ kind: "line", flat: "", hard: false }, `meta.${clone.session},`, line, list("{", fields, "}")),
+        { kind: "line", flat: "", hard: false },
+        ");",
+      ),
+    );
+  }
+  const cut = clone?.cut;
+  return {
+    ingressChecksums: program.ingressChecksums.map((c) => c.instance),
+    egressChecksums: program.egressChecksums.map((c) => c.instance),
+    mirror: clone !== undefined,
+    ...(cut === undefined
+      ? { cut: "" }
+      : {
+          cut: render(
+            comment(
+              `A mirror session for clones must have max_pkt_len ${cut.bytes}: it cuts off ${cut.header}, which the egress parser ` +
+                `does not read. The length counts the ${bridge?.bytes ?? 0} bytes of the bridge header.`,
+              INDENT,
+            ),
+            INDENT,
+          ),
+        }),
+    ingress: body([
+      ...ingress,
+      ...emits([...(bridge === undefined ? [] : [bridge.header]), ...program.source.deparser]),
+    ]),
+    egress: body([
+      ...program.egressChecksums.map((c) => checksum(c, place("egress"))),
+      ...emits(program.egressDeparser),
+    ]),
+  };
+}
+
+function checksum(c: ChecksumText, place: Place): Doc {
+  const fields = c.fields.map((f) => expression(f, scopeOf(place), true));
+  return concat(
+    `${c.target} = ${c.instance}.update(`,
+    group("{", nest(line, join(concat(",", line), fields)), line, "}"),
+    ");",
+  );
+}
+
+function body(statements: readonly Doc[]): string {
+  return statements.length === 0 ? "" : render(lines(statements), 2 * INDENT);
+}
+
+/** Exactly one line end at the end of the file. */
+function tidy(text: string): string {
+  return `${text.trimEnd()}\n`;
+}

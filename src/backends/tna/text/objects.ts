@@ -1,0 +1,156 @@
+import { typeName } from "../../../ir/index.ts";
+import { comment, wrap } from "../../p4text/comments.ts";
+import { expression } from "../../p4text/expressions.ts";
+import { braces, concat, type Doc, hardline, INDENT, lines, list, WIDTH } from "../../p4text/layout.ts";
+import { nameAnnotation, tableText } from "../../p4text/tables.ts";
+import type {
+  HeaderTypeText,
+  Instance,
+  Member,
+  StatefulProgram,
+  TnaAction,
+  TnaControl,
+  TnaTable,
+} from "../lowered.ts";
+import { cellText, type Place, scopeOf, stepsText } from "./blocks.ts";
+
+const COUNTER_TYPE = { packets: "PACKETS", bytes: "BYTES", both: "PACKETS_AND_BYTES" } as const;
+
+/** Everything that a control declares before `apply`. */
+export function declarations(control: TnaControl, place: Place): readonly Doc[] {
+  return [
+    ...instanceTexts(control.instances),
+    ...control.registers.map((r) =>
+      documented(
+        r.doc,
+        concat(
+          nameAnnotation(r.name),
+          `Register<${typeName(r.type)}, ${typeName(r.indexType)}>(${r.size}, 0) ${r.local};`,
+        ),
+      ),
+    ),
+    ...control.counters.map((c) =>
+      documented(
+        c.doc,
+        concat(
+          nameAnnotation(c.name),
+          `Counter<bit<64>, ${typeName(c.indexType)}>(${c.size}, CounterType_t.${COUNTER_TYPE[c.unit]}) ${c.local};`,
+        ),
+      ),
+    ),
+    ...control.directCounters.map((c) =>
+      concat(
+        nameAnnotation(c.name),
+        `DirectCounter<bit<64>>(CounterType_t.${COUNTER_TYPE.both}) ${c.local};`,
+      ),
+    ),
+    ...actionTexts(control.actions, place),
+    ...control.tables.map((t) => documented(t.doc, tnaTable(t, control, place))),
+  ];
+}
+
+export function actionTexts(actions: readonly TnaAction[], place: Place): readonly Doc[] {
+  return actions.flatMap((a) => [...a.updates.map((u) => programText(u, place)), actionText(a, place)]);
+}
+
+export function instanceTexts(instances: readonly Instance[]): readonly Doc[] {
+  return instances.length === 0 ? [] : [lines(instances.map((i) => `${i.type}() ${i.name};`))];
+}
+
+function programText(p: StatefulProgram, place: Place): Doc {
+  const output = typeName(p.outputType ?? p.type);
+  const parameters = [
+    `inout ${typeName(p.type)} value`,
+    ...(p.outputType === undefined ? [] : [`out ${typeName(p.outputType)} result`]),
+  ];
+  return documented(
+    p.why,
+    concat(
+      braces(
+        `RegisterAction<${typeName(p.type)}, ${typeName(p.indexType)}, ${output}>(${p.register}) ${p.local} =`,
+        [braces(list("void apply(", parameters, ")"), cellText(p.body, place))],
+      ),
+      ";",
+    ),
+  );
+}
+
+function actionText(action: TnaAction, place: Place): Doc {
+  const parameterDocs = action.parameters.flatMap((p) =>
+    p.doc === undefined ? [] : [`${p.name}: ${p.doc}`],
+  );
+  return documented(
+    [...(action.doc === undefined ? [] : [action.doc]), ...parameterDocs].join("\n"),
+    concat(
+      nameAnnotation(action.name),
+      braces(
+        list(
+          `action ${action.local}(`,
+          action.parameters.map((p) => `${typeName(p.type)} ${p.name}`),
+          ")",
+        ),
+        stepsText(action.steps, place),
+      ),
+    ),
+  );
+}
+
+function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
+  const actions = new Map(control.actions.map((a) => [a.name, a]));
+  const call = (name: string, values: readonly bigint[]) => ({
+    local: table.actions.find((a) => a.name === name)?.local ?? name,
+    arguments: values.map((value, i) => ({
+      value,
+      type: actions.get(name)?.parameters[i]?.type ?? { kind: "bit" as const, width: 32 },
+    })),
+  });
+  return tableText({
+    name: table.name,
+    local: table.local,
+    key: table.key.map((k) => ({
+      name: k.name,
+      expression: expression(k.expression, scopeOf(place), true),
+      match: k.match === "optional" ? "ternary" : k.match,
+      type: k.expression.type,
+    })),
+    actions: table.actions,
+    size: table.size,
+    defaultAction: {
+      ...call(table.defaultAction.action, table.defaultAction.arguments),
+      constant: table.defaultAction.constant,
+    },
+    entries: table.constEntries.map((e) => ({ ...call(e.action, e.arguments), keys: e.keys })),
+    properties: [
+      // Left out, it would be 512.
+      ...(table.constEntries.length > 0 ? [`size = ${table.constEntries.length};`] : []),
+      ...(table.directCounterLocal === undefined ? [] : [`counters = ${table.directCounterLocal};`]),
+    ],
+  });
+}
+
+export function headerTypeText(type: HeaderTypeText): Doc {
+  const declaration = braces(`header ${type.name}`, members(type.fields));
+  return documented(
+    type.doc,
+    type.controllerHeader === undefined
+      ? declaration
+      : concat(`@controller_header("${type.controllerHeader}")`, hardline, declaration),
+    0,
+  );
+}
+
+/** Fields, each with its documentation behind it, or above it where the line would be too long. */
+export function members(fields: readonly Member[]): readonly Doc[] {
+  return fields.flatMap((f) => {
+    const text = `${f.isPadding === true ? "@padding " : ""}${f.typeName ?? typeName(f.type)} ${f.name};`;
+    if (f.doc === undefined) return [text];
+    const behind = `${text} // ${f.doc}`;
+    if (behind.length + 4 <= WIDTH && !/[\r\n]/.test(f.doc)) return [behind];
+    return [...wrap(f.doc, WIDTH - 7).map((l) => `// ${l}`), text];
+  });
+}
+
+/** The declaration with its documentation in front. */
+export function documented(doc: string | undefined, declaration: Doc, indent = INDENT): Doc {
+  return doc === undefined || doc === "" ? declaration : concat(comment(doc, indent), hardline, declaration);
+}

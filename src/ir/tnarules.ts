@@ -1,0 +1,61 @@
+import type { Rule } from "./diagnostics.ts";
+
+const error = (title: string, remedy: string): Rule => ({ title, remedy, severity: "error" });
+
+/** What Tofino 1 cannot do although P4 and v1model can, and what to write instead. Codes are stable. */
+export const tnaRules = {
+  GP1801: error(
+    "register update is beyond a stateful ALU",
+    "one operator on the cell and one packet value, at most two comparisons and two packet values; compute the rest before or after",
+  ),
+  GP1802: error(
+    "more than four updates of one register",
+    "a stateful ALU holds four programs: merge updates with mux(...), or use a second register",
+  ),
+  GP1803: error(
+    "condition is beyond one gateway",
+    "compare fields of at most 32 bits with constants, or two fields for equality; compute differences in an action first",
+  ),
+  GP1804: error("value that Tofino does not have here", "leave it out for this target, or build for v1model"),
+  GP1805: error(
+    "not a port of a Tofino",
+    "port numbers have the pipe (0 to 3) in bits 8..7 and 0 to 71 below; the CPU is 192 (or 64 by Ethernet)",
+  ),
+  GP1806: error(
+    "steps of a table's action depend on each other",
+    "a table runs its action in one stage: keep the first steps in it, put the others in an action called after the table",
+  ),
+  GP1807: error(
+    "egress does not see the header",
+    "Tofino parses again between ingress and egress: read the header in ingress, or leave its presence and the fields that lead to it unchanged there",
+  ),
+  GP1808: error("select key is too wide", "a parser state compares at most 32 bits: select in two states"),
+  GP1809: error(
+    "computation that an action cannot do",
+    "one operator with two operands for each set(); shifts by constants, no multiplication; choose between values with if",
+  ),
+  GP1810: error(
+    "action counted for two tables",
+    "on Tofino the action itself counts for its table: give the table with a counter actions of its own",
+  ),
+  GP1811: error("register cell type", "a stateful ALU has cells of 8, 16 or 32 bits"),
+  GP1812: error(
+    "register does not fit a stage",
+    "at most 94208 cells of 32 bits, 188416 of 16, 376832 of 8, and less where several stand in a stage: split it",
+  ),
+  GP1813: error(
+    "multicast group beside an output port",
+    "Tofino would send to both: set one of the two on each path, the group as a constant",
+  ),
+  GP1814: error(
+    "reject",
+    "Tofino drops what the parser rejects, uncounted: accept, and test which headers are valid",
+  ),
+  GP1815: error("checksum", "Tofino sums whole headers in 16-bit words: give all fields of one header"),
+  GP1816: error(
+    "egress parses too far",
+    "Tofino's egress parser reads at most 160 bytes: use the header in ingress",
+  ),
+} as const satisfies Record<string, Rule>;
+
+export type TnaCode = keyof typeof tnaRules;

@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import libra from "../../../examples/libra/program.ts";
+import { generate } from "../../../src/backends/index.ts";
+import type { Program } from "../../../src/ir/index.ts";
+import { bit } from "../../../src/ir/index.ts";
+import { action, apply, assign, control, field, intrinsic, meta, program, table, when } from "../nodes.ts";
+import { forwarding } from "../programs.ts";
+
+const files = (p: Program): ReadonlyMap<string, string> =>
+  new Map(
+    [...generate(p, { targets: ["tna"] })].flatMap(([path, text]) =>
+      path.startsWith("tna/") && typeof text === "string" ? [[path, text] as const] : [],
+    ),
+  );
+const all = (p: Program): string => [...files(p).values()].join("");
+
+describe("the P4 text of TNA", () => {
+  it("is as reviewed for libra", () => {
+    const root = new URL("../../../p4out/libra/", import.meta.url);
+    const made = files(libra.ir);
+    const kept = readdirSync(new URL("tna/", root), { recursive: true, encoding: "utf8" }).filter((f) =>
+      f.endsWith(".p4"),
+    );
+    expect(kept.map((f) => `tna/${f}`).sort()).toEqual([...made.keys()].sort());
+    for (const [path, text] of made)
+      expect(text, `${path}: npm run p4out`).toBe(readFileSync(new URL(path, root), "utf8"));
+  });
+
+  it("mirrors v1model file by file, but for the checksums, which TNA has in parser and deparser", () => {
+    const v1model = [...generate(libra.ir, { targets: ["v1model"] }).keys()].filter((f) =>
+      f.startsWith("v1model/"),
+    );
+    expect([...files(libra.ir).keys()].map((f) => f.slice("tna/".length)).sort()).toEqual(
+      v1model
+        .map((f) => f.slice("v1model/".length))
+        .filter((f) => f !== "checksums.p4")
+        .sort(),
+    );
+  });
+
+  it("has no line over 100 columns, no tabs, no spaces at line ends and one line end at the end", () => {
+    for (const p of [libra.ir, forwarding()])
+      for (const [path, text] of files(p)) {
+        for (const line of text.split("\n")) {
+          expect(line.length, `${path}: ${line}`).toBeLessThanOrEqual(100);
+          expect(line).not.toMatch(/\t|\s$/);
+        }
+        expect(text).toMatch(/[^\n]\n$/);
+        expect(text, path).not.toContain("\n\n\n");
+      }
+  });
+
+  it("undoes a drop where an output port may come after it, and only there", () => {
+    const text = all(libra.ir);
+    expect(text).toMatch(/ucast_egress_port = ig_intr_md.ingress_port;\s+ig_dprsr_md.drop_ctl = 0;/);
+    expect(text).not.toMatch(/ucast_egress_port = port;\s+ig_dprsr_md.drop_ctl = 0;/);
+  });
+
+  it("swaps with a variable of the action, not with metadata", () => {
+    expect(all(libra.ir)).toContain("bit<48> mac_before = hdr.ethernet.dst_addr;");
+    expect(all(libra.ir)).not.toContain("meta.mac_before");
+  });
+
+  it("says which length a mirror session must have to cut off what egress does not parse", () => {
+    // Bridge header 3, Ethernet 14, IPv4 20, UDP 8, aggregation 16.
+    expect(files(libra.ir).get("tna/deparser.p4")).toContain("max_pkt_len 61");
+    expect(files(libra.ir).get("tna/parser.p4")?.split("SwitchEgressParser")[1]).not.toContain("lanes");
+  });
+
+  it("counts in each action of a table with a direct counter", () => {
+    const text = files(libra.ir).get("tna/controls/forwarding.p4") ?? "";
+    expect(text.match(/^ {8}route_counter\.count\(\);$/gm)).toHaveLength(3);
+  });
+
+  it("runs one stateful program an action, at most four a register", () => {
+    const text = all(libra.ir);
+    for (const [body] of text.matchAll(/ {4}action \w+\([^)]*\) \{[^}]*\}/g))
+      expect([...body.matchAll(/\.execute\(/g)].length).toBeLessThanOrEqual(1);
+    const registers = [...text.matchAll(/RegisterAction<[^(]*\((\w+)\)/g)].map((m) => m[1]);
+    for (const r of registers) expect(registers.filter((other) => other === r).length).toBeLessThanOrEqual(4);
+  });
+
+  it("carries metadata that egress reads in the bridge header", () => {
+    const u8 = bit(8);
+    const p = program("bridged", {
+      headerTypes: [{ name: "h", fields: [{ name: "f", type: u8 }] }],
+      headers: [{ name: "h", headerType: "h" }],
+      metadata: [{ name: "class", type: bit(3) }],
+      parser: [{ name: "start", extracts: ["h"], transition: { kind: "goto", next: "accept" } }],
+      controls: [
+        control("c", {
+          actions: [
+            action(
+              "c.mark",
+              [],
+              [assign(meta("class", bit(3)), { kind: "constant", type: bit(3), value: 5n })],
+            ),
+          ],
+          tables: [table("c.t", [["port", intrinsic("ingress_port"), "exact"]], ["c.mark"])],
+          apply: [apply("c.t")],
+        }),
+      ],
+      ingress: [{ kind: "applyControl", control: "c" }],
+      egress: [
+        when(
+          {
+            kind: "binary",
+            type: { kind: "bool" },
+            operator: "==",
+            left: meta("class", bit(3)),
+            right: { kind: "constant", type: bit(3), value: 5n },
+          },
+          [assign(field("h", "f", u8), { kind: "constant", type: u8, value: 1n })],
+        ),
+      ],
+      deparser: ["h"],
+    });
+    const text = all(p);
+    expect(text).toMatch(/@padding bit<5> class_padding;\s+bit<3> class;/);
+    expect(text).toContain("hdr.bridge.class = 5;");
+    expect(text).toContain("if (hdr.bridge.class == 5) {");
+    expect(text).not.toContain("meta.class");
+  });
+});
