@@ -6,10 +6,16 @@ import { describe, expect, test } from "vitest";
 import { generate } from "../../src/backends/index.ts";
 import { AGGREGATOR_EVENTS } from "../../src/numeric/aggregator.ts";
 import type { Switch } from "../../src/switch/index.ts";
+import { SimpleSwitch } from "../backends/simpleswitch.ts";
 import { findTools, run, writeFiles } from "../backends/tools.ts";
-import { programOf, type Subset, subsets, switchOf, traffic } from "./trafficprograms.ts";
+import { CPU } from "./aggregationrequests.ts";
+import { KEEP, programOf, type Subset, subsets, switchOf, traffic } from "./trafficprograms.ts";
 
-const { p4c, p4test } = findTools({ p4c: ["P4C", "p4c-bm2-ss"], p4test: ["P4TEST", "p4test"] });
+const { p4c, p4test, bmv2 } = findTools({
+  p4c: ["P4C", "p4c-bm2-ss"],
+  p4test: ["P4TEST", "p4test"],
+  bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"],
+});
 const PACKETS = fc.sample(traffic, { numRuns: 900, seed: 11 });
 
 /** All that left the switch and all that it counted, with slow ports and bursts, so that queues fill and drain. */
@@ -83,4 +89,32 @@ describe.each(subsets)("priority, drop, ecmp and hotAggregation in any combinati
     },
     60_000,
   );
+});
+
+describe.skipIf(bmv2 === undefined)("all of them on simple_switch_grpc", () => {
+  test("the same packets come out as of the embedded switch, member by member of a group", async () => {
+    const all = { priority: true, drop: true, ecmp: true, aggregation: true };
+    const sw = switchOf(all);
+    // How long its queues get is up to its threads; so thresholds are out of reach here.
+    const table = sw.table("selective_drop.threshold");
+    const action = { kind: "action", action: "selective_drop.keep", parameters: [1000n] } as const;
+    for (const name of Object.keys(KEEP)) table.modify([{ kind: "exact", value: BigInt(name) }], action);
+    const files = generate(programOf(all).ir);
+    const real = await SimpleSwitch.start(bmv2 ?? "", { cpuPort: CPU });
+    try {
+      const text = (name: string): string => Buffer.from(files.get(name) ?? "").toString();
+      await real.load(text("p4info.txtpb"), text("traffic.json"), sw);
+      const packets = PACKETS.filter(({ data }) => data.length > 0);
+      const wanted = packets.map(({ port, data }) =>
+        sw
+          .inject(port, data)
+          .map((f) => `${f.port}:${Buffer.from(f.data).toString("hex")}`)
+          .sort(),
+      );
+      expect(await real.send(packets)).toEqual(wanted);
+      expect(wanted.filter((out) => out.length > 0).length).toBeGreaterThan(200);
+    } finally {
+      await real.stop();
+    }
+  }, 120_000);
 });
