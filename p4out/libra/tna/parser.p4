@@ -10,21 +10,7 @@ parser SwitchIngressParser(packet_in packet,
     state start {
         packet.extract(ig_intr_md);
         packet.advance(PORT_METADATA_SIZE);
-        meta.local = 0;
-        meta.aggregation_event = 0;
-        meta.worker_bit = 0;
-        meta.full_mask = 0;
-        meta.job_generation = 0;
-        meta.job_scale = 0;
-        meta.result_port = 0;
-        meta.server_mac = 0;
-        meta.server_addr = 0;
-        meta.ack_session = 0;
-        meta.request_taken = 0;
-        meta.slot_relation = 0;
-        meta.worker_seen = 0;
-        meta.workers_arrived = 0;
-        meta.row_mark = 0;
+        meta = {...};
         hdr.bridge.setValid();
         hdr.bridge.origin = ORIGIN_INGRESS;
         transition select(ig_intr_md.ingress_port) {
@@ -85,6 +71,7 @@ parser SwitchEgressParser(packet_in packet,
                           out egress_intrinsic_metadata_t eg_intr_md) {
     state start {
         packet.extract(eg_intr_md);
+        meta = {...};
         packet.extract(hdr.bridge);
         transition select(hdr.bridge.origin) {
             1: parse_start;

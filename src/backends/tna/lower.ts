@@ -107,14 +107,6 @@ class ProgramLowering {
           metadata: bridged,
         }
       : undefined;
-    const parsed = parsers(p, {
-      needs,
-      bridge,
-      checksumFlags: this.#checksumFlags,
-      unwritten: { ingress: this.#clearedInParser("ingress"), egress: this.#clearedInParser("egress") },
-      refuse: this.#refuse,
-    });
-
     const inEgress = new Set([...needs.clone, ...needs.sent]);
     // What egress has not parsed stands behind the headers, as it came.
     const egressDeparser = p.deparser.filter((h) => inEgress.has(h) || this.#isAddedInEgress(h));
@@ -126,6 +118,24 @@ class ProgramLowering {
       ),
     );
     const locals = temporaries(stages, elsewhere);
+    const metadata: readonly Member[] = [
+      ...p.metadata.filter((m) => !locals.has(m.name) && !bridged.includes(m.name)),
+      ...this.#checksumFlags.map((c): Member => ({ name: c.flag, type: bool })),
+      ...(this.#clone === undefined
+        ? []
+        : [
+            { name: this.#clone.session, type: bit(10), typeName: "MirrorId_t" },
+            { name: this.#clone.origin, type: bit(8) },
+          ]),
+    ];
+    const parsed = parsers(p, {
+      needs,
+      bridge,
+      checksumFlags: this.#checksumFlags,
+      hasMetadata: metadata.length > 0,
+      refuse: this.#refuse,
+    });
+
     const controls = p.controls.map((c) => this.#control(c, locals));
     const ingress = this.#pipeline("ingress", p.ingress, bridge?.ingressPort === true);
     const egress = this.#pipeline("egress", p.egress);
@@ -145,16 +155,7 @@ class ProgramLowering {
           type: this.#ids.headerTypes.get(h.headerType) ?? h.headerType,
         })),
       ],
-      metadata: [
-        ...p.metadata.filter((m) => !locals.has(m.name) && !bridged.includes(m.name)),
-        ...this.#checksumFlags.map((c): Member => ({ name: c.flag, type: bool })),
-        ...(this.#clone === undefined
-          ? []
-          : [
-              { name: this.#clone.session, type: bit(10), typeName: "MirrorId_t" },
-              { name: this.#clone.origin, type: bit(8) },
-            ]),
-      ],
+      metadata,
       ...(bridge === undefined ? {} : { bridge }),
       ...(this.#clone === undefined
         ? {}
@@ -179,12 +180,6 @@ class ProgramLowering {
   #metadataWidth(name: string): number {
     const found = this.#program.metadata.find((m) => m.name === name);
     return found === undefined ? 0 : widthOf(found.type);
-  }
-
-  /** Metadata that the parser must clear, since a path reads them first. */
-  #clearedInParser(gress: Gress): readonly string[] {
-    const { unwritten } = this.#facts[gress];
-    return this.#program.metadata.map((m) => m.name).filter((n) => unwritten.has(n));
   }
 
   #bridgeHeaderType(bridge: NonNullable<TnaProgram["bridge"]>): TnaProgram["headerTypes"][number] {

@@ -9,8 +9,8 @@ export interface ParserInput {
   readonly needs: EgressNeeds;
   readonly bridge: Bridge | undefined;
   readonly checksumFlags: readonly { readonly header: string; readonly flag: string }[];
-  /** Metadata that each parser clears. */
-  readonly unwritten: { readonly ingress: readonly string[]; readonly egress: readonly string[] };
+  /** The program has metadata, which start as zero. */
+  readonly hasMetadata: boolean;
   readonly refuse: Refuse;
 }
 
@@ -51,7 +51,7 @@ export function parsers(program: Program, input: ParserInput): Parsers {
   };
 }
 
-function ingressParser(program: Program, { bridge, checksumFlags, unwritten }: ParserInput): TnaParser {
+function ingressParser(program: Program, { bridge, checksumFlags, hasMetadata }: ParserInput): TnaParser {
   const states = program.parser.map((s, i): TnaState => {
     const checked = checksumFlags.filter((c) => s.extracts.includes(c.header));
     return {
@@ -62,7 +62,7 @@ function ingressParser(program: Program, { bridge, checksumFlags, unwritten }: P
           : [
               "packet.extract(ig_intr_md);",
               "packet.advance(PORT_METADATA_SIZE);",
-              ...unwritten.ingress.map((m) => clear(program, m)),
+              ...cleared(hasMetadata),
               ...bridgeStart(bridge),
             ],
       extracts: s.extracts,
@@ -76,9 +76,9 @@ function ingressParser(program: Program, { bridge, checksumFlags, unwritten }: P
   return { checksums: checksumFlags.map((c) => `${c.header}_checksum`), states };
 }
 
-function clear(program: Program, name: string): string {
-  const type = program.metadata.find((m) => m.name === name)?.type;
-  return `meta.${name} = ${type?.kind === "bool" ? "false" : "0"};`;
+/** Tofino's containers hold what the packet before left there. The compiler clears only those that are read before they are written. */
+function cleared(hasMetadata: boolean): readonly string[] {
+  return hasMetadata ? ["meta = {...};"] : [];
 }
 
 function bridgeStart(bridge: Bridge | undefined): readonly string[] {
@@ -90,7 +90,7 @@ function bridgeStart(bridge: Bridge | undefined): readonly string[] {
 function egressParser(
   sent: readonly ParserState[],
   cloned: readonly ParserState[],
-  { bridge, unwritten }: ParserInput,
+  { bridge, hasMetadata }: ParserInput,
 ): TnaParser {
   const names = new Names(["start", "accept", "reject"]);
   const both = sent.length > 0 && cloned.length > 0;
@@ -115,7 +115,7 @@ function egressParser(
   };
   const sentStates = renamed(sent, "sent");
   const clonedStates = renamed(cloned, both ? "of_clone" : "clone");
-  const first: string[] = ["packet.extract(eg_intr_md);", ...unwritten.egress.map((m) => `meta.${m} = 0;`)];
+  const first: string[] = ["packet.extract(eg_intr_md);", ...cleared(hasMetadata)];
   const sentTo = sentStates[0]?.name ?? "accept";
   const clonedTo = clonedStates[0]?.name ?? "accept";
   const start: TnaState = {
