@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { folderWith } from "../cli/folder.ts";
-import { executable, root } from "../cli/gradplane.ts";
+import { executable, gradplane, root } from "../cli/gradplane.ts";
 
 /** Starts two switches, and goes on for ever. */
 const ENDLESS = `import { scenario } from "gradplane/cli/run";
@@ -23,7 +23,20 @@ export default scenario({
   },
 });
 `;
-const folder = folderWith({ "endless.ts": ENDLESS });
+/** What a job's host throws when nothing leads to its server any more. */
+const STRANDED = `import { scenario } from "gradplane/cli/run";
+import { LibraError } from "gradplane/host/libra";
+
+export default scenario({
+  name: "stranded",
+  summary: "a job whose switches are all gone",
+  options: {},
+  run() {
+    throw new LibraError("server_unreachable", "job 1: server 10.0.0.5 does not answer worker 0");
+  },
+});
+`;
+const folder = folderWith({ "endless.ts": ENDLESS, "stranded.ts": STRANDED });
 let runs = 0;
 
 /** Starts `gradplane` so that it and all that it starts can be found by a mark in their environment. */
@@ -114,3 +127,11 @@ describe.skipIf(!canLook)("a scenario that is stopped by force", { timeout: 120_
     await nobodyIsLeft(mark);
   });
 });
+
+test("a job whose switches are all gone is a fault of the environment: one line and exit code 2", async () => {
+  expect(await gradplane(["run", join(folder, "stranded.ts")])).toEqual({
+    status: 2,
+    stdout: "",
+    stderr: "gradplane: job 1: server 10.0.0.5 does not answer worker 0\n",
+  });
+}, 60_000);

@@ -97,7 +97,7 @@ async function perform(s: Scenario, options: Readonly<Record<string, string>>): 
   } catch (error) {
     if (
       error instanceof Error &&
-      ["P4RuntimeError", "P4RuntimeWriteError", "SwitchSessionError"].includes(error.name)
+      ["P4RuntimeError", "P4RuntimeWriteError", "SwitchSessionError", "LibraError"].includes(error.name)
     ) {
       throw new EnvironmentError(error.message);
     }
