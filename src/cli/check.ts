@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
+import { checkTna } from "../backends/index.ts";
 import { ProgramError } from "../dsl/programerror.ts";
 import { codeFrame } from "../ir/codeframe.ts";
 import { type Diagnostic, ruleOf, severityOf } from "../ir/diagnostics.ts";
@@ -28,7 +29,8 @@ Example:
 
 async function findingsOf(file: string): Promise<readonly Diagnostic[]> {
   try {
-    return (await loadProgram(file)).warnings;
+    const { ir, warnings } = await loadProgram(file);
+    return [...warnings, ...checkTna(ir)];
   } catch (error) {
     if (error instanceof ProgramError) return error.diagnostics;
     throw error;
