@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { SwitchProgram } from "../dsl/program.ts";
 import { ProgramError } from "../dsl/programerror.ts";
 import { UserError } from "./exit.ts";
@@ -13,11 +13,20 @@ export async function importFile(file: string): Promise<Readonly<Record<string, 
     return await import(pathToFileURL(path).href);
   } catch (error) {
     if (error instanceof ProgramError || error instanceof UserError) throw error;
-    throw new UserError(
-      `${file} could not be loaded: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    );
+    throw new UserError(`${file} could not be loaded: ${reasonOf(error)}`);
   }
 }
+
+/** The message, and where in the user's own files it happened. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isOurs = (line: string): boolean =>
+    /node:|node_modules|\/gradplane\/(src|dist)\//.test(line) || line.includes(ownFolder);
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line) && !isOurs(line));
+  return [error.message, ...frames.slice(0, 3)].join("\n");
+}
+
+const ownFolder = fileURLToPath(new URL("..", import.meta.url));
 
 /** The program that a file exports by default. */
 export async function loadProgram(file: string): Promise<SwitchProgram> {

@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { didYouMean } from "../p4info/suggest.ts";
 import { UserError } from "./exit.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
@@ -21,7 +22,16 @@ export function parse<const O extends Options>(verb: string, args: readonly stri
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new UserError(`${reason}\nSee gradplane ${verb} --help.`);
+    // Node's text goes on about positional arguments that begin with a dash.
+    const unknown = /^Unknown option '([^']*)'/.exec(reason)?.[1];
+    const text =
+      unknown === undefined
+        ? reason.replace(/\. To specify a positional argument .*$/, "")
+        : `there is no option ${unknown}${didYouMean(
+            unknown,
+            Object.keys(options).map((name) => `--${name}`),
+          )}`;
+    throw new UserError(`${text}\nSee gradplane ${verb} --help.`);
   }
 }
 

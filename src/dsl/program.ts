@@ -12,6 +12,7 @@ import {
 import type { WireHeader } from "../wire/header.ts";
 import { callSite, placedAt } from "./callsite.ts";
 import { ControlBuilder } from "./control.ts";
+import { onlyKnown } from "./options.ts";
 import { ParserBuilder } from "./parser.ts";
 import { ProgramError } from "./programerror.ts";
 import { type Header, Steps } from "./steps.ts";
@@ -60,6 +61,7 @@ export interface SwitchProgram {
  */
 export function program(name: string, options: ProgramOptions): SwitchProgram {
   const site = callSite();
+  checkOptions(name, options, site);
   const p = new ProgramBuilder(name, options);
   for (const feature of options.features) p.build(feature);
   const finished = p.finish();
@@ -73,6 +75,29 @@ export function program(name: string, options: ProgramOptions): SwitchProgram {
     ir: finished,
     features: Object.freeze([...options.features]),
     warnings: Object.freeze(found),
+  });
+}
+
+const OPTIONS: readonly string[] = ["doc", "ports", "cpuPort", "priorityQueues", "features"];
+
+/** What a type checker would find, for programs that are run without one. */
+function checkOptions(name: string, options: ProgramOptions, at: SourceLocation | undefined): void {
+  const refuse = (message: string): never => {
+    throw new ProgramError({ code: "GP1701", message: `program ${name}: ${message}`, at });
+  };
+  onlyKnown(`program ${name}`, options, OPTIONS, at);
+  if (typeof options.ports !== "number") refuse("ports is missing; write the number of ports");
+  if (!Array.isArray(options.features)) refuse("features is missing; write features: [...]");
+  options.features.forEach((feature, i) => {
+    if (typeof feature?.build !== "function")
+      refuse(`features[${i}] is not a feature: it has no build method`);
+    if (options.features.findIndex((other) => other.name === feature.name) !== i) {
+      throw new ProgramError({
+        code: "GP1701",
+        message: `program ${name}: feature ${feature.name} is listed twice; remove one`,
+        at: feature.at ?? at,
+      });
+    }
   });
 }
 
@@ -188,12 +213,19 @@ export class ProgramBuilder {
 
   /** Appends steps to a phase of ingress. */
   ingress(phase: Phase, steps: (s: Steps) => void): void {
-    steps(this.#steps.ingress[phase]);
+    steps(this.#phase("ingress", phase));
   }
 
   /** Appends steps to a phase of egress. */
   egress(phase: Phase, steps: (s: Steps) => void): void {
-    steps(this.#steps.egress[phase]);
+    steps(this.#phase("egress", phase));
+  }
+
+  #phase(gress: "ingress" | "egress", phase: Phase): Steps {
+    const found: Steps | undefined = this.#steps[gress][phase];
+    if (found !== undefined) return found;
+    const message = `there is no phase ${String(phase)}; the phases are ${phases.join(", ")}`;
+    throw new ProgramError({ code: "GP1204", message, at: callSite() });
   }
 
   /** Internet checksum (RFC 1071) of all other fields of a header, checked after parsing and renewed before sending. */

@@ -16,6 +16,7 @@ import { headerBytes } from "../../wire/header.ts";
 import { ipv4 as ipv4Declaration, udp as udpDeclaration } from "../../wire/internet.ts";
 import { callSite } from "../callsite.ts";
 import type { ControlBuilder } from "../control.ts";
+import { onlyKnown } from "../options.ts";
 import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
 import { ProgramError } from "../programerror.ts";
 import { type Action, type ActionSteps, exactly, type Steps } from "../steps.ts";
@@ -76,6 +77,7 @@ export function isAggregation(feature: Feature): feature is AggregationFeature {
  */
 export function hotAggregation(options: AggregationOptions): AggregationFeature {
   const at = callSite();
+  onlyKnown("hotAggregation", options, OPTIONS, at);
   const chunk = options.chunk ?? 16;
   const refuse = (message: string): never => {
     throw new ProgramError({ code: "GP1701", message: `hotAggregation: ${message}`, at });
@@ -86,13 +88,20 @@ export function hotAggregation(options: AggregationOptions): AggregationFeature 
       refuse(`${name} is ${String(given)}; it may be ${low} to ${high}`);
     }
   };
+  const mode: unknown = options.mode;
+  if (typeof mode !== "object" || mode === null || !("name" in mode) || !MODES.includes(mode.name)) {
+    refuse(`mode is ${JSON.stringify(mode)}; write int32 or fp32(), imported from gradplane`);
+  }
+  if (options.result !== "ps") refuse(`result is ${JSON.stringify(options.result)}; it may be "ps"`);
   whole("workers", 1, MAX_WORKERS);
   whole("lanes", 1, 255);
   whole("rows", 1, 0x1_0000);
   whole("chunk", 1, 0x8000);
   if ((chunk & (chunk - 1)) !== 0) refuse(`chunk is ${chunk}; it must be a power of two`);
   if (options.rows % chunk !== 0)
-    refuse(`rows is ${options.rows}; it must be a multiple of chunk (${chunk})`);
+    refuse(
+      `rows is ${options.rows}; it must be a multiple of chunk (${chunk}), for example ${Math.ceil(options.rows / chunk) * chunk}`,
+    );
   if (options.mode.name === "fp32") {
     try {
       fp32Format(options.workers, options.mode.slices);
@@ -105,6 +114,9 @@ export function hotAggregation(options: AggregationOptions): AggregationFeature 
   const full = { ...options, chunk, admissions };
   return { name: "hotAggregation", at, options: full, build: (p) => buildAggregation(p, full) };
 }
+
+const OPTIONS: readonly string[] = ["workers", "lanes", "rows", "mode", "result", "chunk", "admissions"];
+const MODES: readonly unknown[] = ["int32", "fp32"];
 
 /** Values of metadata `aggregation_request`. */
 const REQUEST = { none: 0, contribution: 1, null: 2, collect: 3, reset: 4 } as const;

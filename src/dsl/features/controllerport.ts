@@ -12,7 +12,11 @@ import { internet } from "./internet.ts";
 export function controllerPort(p: ProgramBuilder) {
   const port = p.cpuPort;
   if (port === undefined) {
-    throw new ProgramError({ code: "GP1701", message: "the program has no cpuPort", at: callSite() });
+    throw new ProgramError({
+      code: "GP1701",
+      message: "the program has no cpuPort: add one, for example cpuPort: 510",
+      at: callSite(),
+    });
   }
   const net = p.once(internet);
   const toController = p.packetIn(packetIn);

@@ -3,7 +3,7 @@ import { fp32Format, sliceShift } from "../../numeric/fp32.ts";
 import { Flag, laneName } from "../../wire/aggregation.ts";
 import type { ProgramBuilder } from "../program.ts";
 import { type ControlHandle, exactly } from "../steps.ts";
-import type { Num, Variable } from "../value.ts";
+import type { Variable } from "../value.ts";
 import type { AggregationParts, Fp32Mode } from "./aggregation.ts";
 
 /** Lanes whose marks stand in one field, as wide as one test of a Tofino stage can be. */
@@ -57,7 +57,10 @@ export function lookUpFloats(
   const lanes = parts.lane.map((code, lane) => {
     const marked = groups[Math.floor(lane / GROUP)];
     return mode.slices.map((width, slice) => {
-      const part = p.metadata(`${laneName(lane)}_part_${slice}`, bit(32));
+      // The last look-up is the last to need the exponent, so its part takes that place.
+      const part =
+        (slice === mode.slices.length - 1 ? above[lane] : undefined) ??
+        p.metadata(`${laneName(lane)}_part_${slice}`, bit(32));
       const short = lookupTable(lane, slice).slice("float_lookup.".length);
       const found = c.action(`${short}_part`, { part: bit(32) }, (a, d) => a.set(part, d.part));
       const missed = c.action(`${short}_miss`, {}, (a) => {
@@ -79,15 +82,23 @@ export function lookUpFloats(
       return { part, table };
     });
   });
-  const add = c.action("add_parts", {}, (a) =>
-    parts.lane.forEach((code, lane) => {
-      const [first, ...rest] = (lanes[lane] ?? []).map((s) => s.part);
-      if (first !== undefined)
-        a.set(
-          code,
-          rest.reduce<Num<BitType>>((sum, part) => sum.add(part), first),
-        );
-    }),
+  const add = c.action(
+    "add_parts",
+    {},
+    (a) =>
+      parts.lane.forEach((code, lane) => {
+        let terms = (lanes[lane] ?? []).map((s): Variable<BitType> => s.part);
+        while (terms.length > 2) {
+          for (const [i, term] of terms.entries()) {
+            const next = terms[i + 1];
+            if (i % 2 === 0 && next !== undefined) a.set(term, term.add(next));
+          }
+          terms = terms.filter((_, i) => i % 2 === 0);
+        }
+        const [first, second] = terms;
+        if (first !== undefined) a.set(code, second === undefined ? first : first.add(second));
+      }),
+    "by pairs, so that few steps depend on each other",
   );
   c.apply((s) => {
     for (const group of groups) s.set(group, 0);

@@ -1,5 +1,6 @@
 import { bit } from "../../ir/index.ts";
 import { callSite } from "../callsite.ts";
+import { onlyKnown } from "../options.ts";
 import type { Feature, ProgramBuilder } from "../program.ts";
 import { intrinsic } from "../program.ts";
 import { type Action, lpm, type Steps } from "../steps.ts";
@@ -34,6 +35,7 @@ export function isForwarding(feature: Feature): feature is Feature {
  * dropped and counted (their checksum can't be renewed). Addresses of the switch itself have the action `to_local`.
  */
 export function ipv4Forwarding(options: ForwardingOptions = {}): Feature {
+  onlyKnown("ipv4Forwarding", options, ["routes"], callSite());
   const routes = options.routes ?? 1024;
   return { name: "ipv4Forwarding", at: callSite(), build: (p) => void buildForwarding(p, routes) };
 }
