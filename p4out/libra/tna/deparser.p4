@@ -27,7 +27,6 @@ control SwitchIngressDeparser(packet_out packet,
         });
         mirror.emit<bridge_t>(meta.clone_session, {meta.clone_origin, 0, hdr.bridge.ingress_port});
         packet.emit(hdr.bridge);
-        packet.emit(hdr.packet_in);
         packet.emit(hdr.ethernet);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.udp);

@@ -109,7 +109,7 @@ class ProgramLowering {
       : undefined;
     const inEgress = new Set([...needs.clone, ...needs.sent]);
     // What egress has not parsed stands behind the headers, as it came.
-    const egressDeparser = p.deparser.filter((h) => inEgress.has(h) || this.#isAddedInEgress(h));
+    const egressDeparser = p.deparser.filter((h) => inEgress.has(h) || this.#isAdded(h, "egress"));
     this.#emittedByEgress = new Set(egressDeparser);
     const elsewhere = this.#metadataOutsideActions();
     const stages = p.controls.flatMap((c) =>
@@ -167,13 +167,16 @@ class ProgramLowering {
       egress,
       ingressChecksums: updates.map((c) => checksumText(c)),
       egressChecksums: updates.filter((c) => inEgress.has(c.header)).map((c) => checksumText(c)),
+      ingressDeparser: p.deparser.filter(
+        (h) => p.parser.some((s) => s.extracts.includes(h)) || this.#isAdded(h, "ingress"),
+      ),
       egressDeparser,
     };
   }
 
-  #isAddedInEgress(header: string): boolean {
+  #isAdded(header: string, gress: Gress): boolean {
     return [...placedStatements(this.#program)].some(
-      ([s, place]) => place.block === "egress" && s.kind === "setValidity" && s.valid && s.header === header,
+      ([s, place]) => place.block === gress && s.kind === "setValidity" && s.valid && s.header === header,
     );
   }
 

@@ -29,6 +29,8 @@ export interface TnaProgram {
   readonly egress: TnaPipeline;
   readonly ingressChecksums: readonly ChecksumText[];
   readonly egressChecksums: readonly ChecksumText[];
+  /** Headers in the order in which each deparser emits them; those that the gress can have. */
+  readonly ingressDeparser: readonly string[];
   readonly egressDeparser: readonly string[];
 }
 

@@ -168,7 +168,7 @@ function deparserView(
         }),
     ingress: body([
       ...ingress,
-      ...emits([...(bridge === undefined ? [] : [bridge.header]), ...program.source.deparser]),
+      ...emits([...(bridge === undefined ? [] : [bridge.header]), ...program.ingressDeparser]),
     ]),
     egress: body([
       ...program.egressChecksums.map((c) => checksum(c, place("egress"))),
