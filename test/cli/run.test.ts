@@ -74,7 +74,7 @@ describe("gradplane run", { timeout: 120_000 }, () => {
       [[], "name a scenario first: gradplane run SCENARIO.ts"],
       [["nowhere.ts"], "there is no file nowhere.ts"],
       [["other.ts"], 'other.ts has no scenario: write "export default scenario'],
-      [["pair.ts", "--speed", "9"], "Unknown option '--speed'"],
+      [["pair.ts", "--speed", "9"], "there is no option --speed"],
       [["pair.ts", "more"], '"more" is no option of the scenario'],
       [["pair.ts", "--peer=many"], '--peer is "many"; it is a whole number from 1 to 99999'],
     ] as const) {
