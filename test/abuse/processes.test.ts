@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { connect as connectTo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { folderWith } from "../cli/folder.ts";
-import { executable, gradplane, root } from "../cli/gradplane.ts";
+import { executable, gradplane, root, start } from "../cli/gradplane.ts";
 
 /** Starts two switches, and goes on for ever. */
 const ENDLESS = `import { scenario } from "gradplane/cli/run";
@@ -86,6 +87,25 @@ describe("a switch whose parent is gone ends by itself", { timeout: 60_000 }, ()
     await sleep(milliseconds);
     child.disconnect();
     expect(await ended).toEqual([0, null]);
+  });
+});
+
+describe("a switch that is asked to end", { timeout: 60_000 }, () => {
+  test("does so although connections are open that say nothing, or half a sentence", async () => {
+    const it = start(["switch", "--no-p4", "-i", "0@udp", "--grpc-server-addr", "127.0.0.1:0"]);
+    onTestFinished(() => void it.child.kill("SIGKILL"));
+    await expect.poll(() => it.said.stdout, { timeout: 50_000 }).toContain("ready");
+    const port = Number(/grpc=127\.0\.0\.1:(\d+)/.exec(it.said.stdout)?.[1]);
+    for (const say of ["", "PRI * HT", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]) {
+      const socket = connectTo(port, "127.0.0.1");
+      onTestFinished(() => void socket.destroy());
+      socket.on("error", () => {});
+      await once(socket, "connect");
+      socket.write(say);
+    }
+    await sleep(200);
+    it.child.kill("SIGTERM");
+    expect(await it.end).toMatchObject({ status: 0, stderr: "" });
   });
 });
 

@@ -1,4 +1,4 @@
-import { createServer, type Server as NetServer } from "node:net";
+import { createServer, type Server as NetServer, type Socket } from "node:net";
 import {
   Metadata,
   Server,
@@ -111,6 +111,8 @@ export class P4RuntimeServer {
   #nextStream: StreamId = 1;
   #address = "";
   #listener: NetServer | undefined;
+  /** All connections, those too that gRPC does not know since they have said nothing, or nonsense. */
+  readonly #sockets = new Set<Socket>();
   #closing: Promise<void> | undefined;
   #digestTimer: NodeJS.Timeout | undefined;
 
@@ -183,7 +185,7 @@ export class P4RuntimeServer {
   abort(): void {
     clearTimeout(this.#digestTimer);
     this.#listener?.close();
-    this.#server.forceShutdown();
+    this.#breakConnections();
     for (const id of [...this.#streams.keys()]) this.#closed(id);
   }
 
@@ -193,7 +195,11 @@ export class P4RuntimeServer {
    */
   #bind(address: string, credentials: ServerCredentials): Promise<void> {
     const injector = this.#server.createConnectionInjector(credentials);
-    const listener = createServer({ noDelay: true }, (socket) => injector.injectConnection(socket));
+    const listener = createServer({ noDelay: true }, (socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+      injector.injectConnection(socket);
+    });
     this.#listener = listener;
     const [host, port] = hostAndPort(address);
     return new Promise((resolve, reject) => {
@@ -213,6 +219,12 @@ export class P4RuntimeServer {
     });
   }
 
+  /** gRPC ends only the connections that have become its own. */
+  #breakConnections(): void {
+    this.#server.forceShutdown();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   async #shutDown(): Promise<void> {
     clearTimeout(this.#digestTimer);
     this.#listener?.close();
@@ -221,9 +233,11 @@ export class P4RuntimeServer {
       this.#terminate(stream, Code.UNAVAILABLE, "the switch is shutting down");
       this.#closed(id);
     }
-    const force = setTimeout(() => this.#server.forceShutdown(), CLOSE_GRACE);
+    const force = setTimeout(() => this.#breakConnections(), CLOSE_GRACE);
     await done;
     clearTimeout(force);
+    // One that is left would keep the process.
+    this.#breakConnections();
   }
 
   /** Answer a unary call with what `serve` returns or throws. */
