@@ -46,7 +46,7 @@ describe("gradplane", () => {
   ])("%s refuses the unknown option %s and names it", async (verb, option) => {
     const { status, stdout, stderr } = await gradplane([verb, option]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toContain(`'${option}'`);
+    expect(stderr).toContain(`there is no option ${option}`);
     expect(stderr).toContain(`See gradplane ${verb} --help.`);
   });
 
