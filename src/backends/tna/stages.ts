@@ -144,8 +144,15 @@ export function isAtom(e: Expression): boolean {
 function decompose(s: Assign, refuse: Refuse): readonly StraightStatement[] {
   const { target, value } = s;
   const at = value.at ?? s.at;
+  const refused = (message: string): readonly StraightStatement[] => {
+    refuse("GP1809", message, at);
+    return [s];
+  };
   const parts = concatParts(value);
   if (parts !== undefined && target.type.kind === "bit") {
+    // Piece by piece, so no piece may read what another has written.
+    if (parts.length > 1 && parts.flatMap(atomsOf).some((read) => overlaps(read, bitsOf(target))))
+      return refused("the parts that are put together contain the field itself");
     let high = widthOf(target.type) - 1;
     return parts.flatMap((part) => {
       const width = widthOf(part.type);
