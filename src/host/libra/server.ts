@@ -114,8 +114,8 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
   #aggregatorAddress: NetworkAddress;
   #aggregator: AggregatorNode | undefined;
   #members: readonly number[] = [];
-  /** RESULTs of older generations have another set of workers. */
-  #oldestGeneration: number;
+  /** First slot by generation, of the placements whose RESULTs count: those with the present rows and workers. */
+  readonly #slotBases = new Map<number, number>();
   /** The oldest unfinished round, and the one after it, which workers may have started. */
   #rounds: readonly [ServerRound, ServerRound];
   #wakeAt = Number.NEGATIVE_INFINITY;
@@ -130,7 +130,6 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
     this.#codec = rowCodec(layout.mode);
     this.#me = resolveEndpoint(layout.server);
     this.#aggregatorAddress = resolveEndpoint(layout.aggregator);
-    this.#oldestGeneration = layout.generation;
     this.#rounds = [this.#newRound(layout.firstRound), this.#newRound((layout.firstRound + 1) >>> 0)];
     this.#adopt(layout);
   }
@@ -210,8 +209,8 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
   }
 
   #result({ header, lanes }: AggregationMessage, now: number): ServerCounter {
-    const row = header.slot - this.#layout.slotBase;
-    if (!this.#isOurs(header, row)) return "result_foreign";
+    const row = this.#rowOf(header);
+    if (row === undefined) return "result_foreign";
     const round = this.#rounds.find((open) => open.round === header.round);
     if (round === undefined) return "result_other_round";
     const isMarked = (header.flags & Flag.MARK) !== 0;
@@ -224,16 +223,17 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
     return "result_marked";
   }
 
-  #isOurs(header: AggregationHeader, row: number): boolean {
+  /**
+   * The row that a RESULT is of. One that was on its way when the job moved has the slots of its own placement, and one may
+   * come from a placement that this server has yet to hear of: that one is asked for again.
+   */
+  #rowOf(header: AggregationHeader): number | undefined {
     const { lanes, rows } = this.#layout;
-    return (
-      header.lanes === lanes &&
-      header.mode === this.#codec.id &&
-      header.scale === this.#codec.scale &&
-      row >= 0 &&
-      row < rows.length &&
-      !isNewerGeneration(this.#oldestGeneration, header.generation)
-    );
+    const slotBase = this.#slotBases.get(header.generation);
+    if (slotBase === undefined || header.lanes !== lanes) return undefined;
+    if (header.mode !== this.#codec.id || header.scale !== this.#codec.scale) return undefined;
+    const row = header.slot - slotBase;
+    return row >= 0 && row < rows.length ? row : undefined;
   }
 
   #fromWorker(packet: ParameterServerPacket, now: number): ServerCounter | undefined {
@@ -304,11 +304,16 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
       return undefined;
     }
     const before = this.#members.join();
+    const hasSameRows = isSamePlacement(previous, layout);
     this.#adopt(layout);
+    const hasSameMembers = before === this.#members.join();
+    if (!hasSameRows || !hasSameMembers) {
+      this.#slotBases.clear();
+      this.#slotBases.set(layout.generation, layout.slotBase);
+    }
     if (!hasBegun) {
       this.#rounds = [this.#newRound(this.#rounds[0].round), this.#newRound(this.#rounds[1].round)];
-    } else if (before !== this.#members.join()) {
-      this.#oldestGeneration = layout.generation;
+    } else if (!hasSameMembers) {
       for (const round of this.#rounds) round.restart(this.#members);
     }
     for (const peer of this.#peers.values()) peer.channel.retry(now);
@@ -320,6 +325,7 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
   /** Takes over addresses and workers of a layout. */
   #adopt(layout: JobLayout): void {
     this.#layout = layout;
+    this.#slotBases.set(layout.generation, layout.slotBase);
     this.#codec = rowCodec(layout.mode);
     this.#me = resolveEndpoint(layout.server);
     this.#aggregatorAddress = resolveEndpoint(layout.aggregator);
