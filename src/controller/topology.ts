@@ -27,12 +27,23 @@ export class TopologyError extends Error {
   override readonly name = "TopologyError";
 }
 
-/** Finds names used twice, hosts plugged into nothing, two hosts on one port. */
+/** Finds names, addresses and devices used twice, hosts plugged into nothing, two hosts on one port. */
 export function checkTopology(t: Topology): void {
   const names = new Set<string>();
-  for (const node of [...t.switches, ...t.hosts]) {
-    if (names.has(node.name)) throw new TopologyError(`two nodes are named ${node.name}`);
-    names.add(node.name);
+  const addresses = new Map<string, string>();
+  for (const { name, ipv4 } of [...t.switches, ...t.hosts]) {
+    if (names.has(name)) throw new TopologyError(`two nodes are named ${name}`);
+    names.add(name);
+    const other = addresses.get(ipv4);
+    if (other !== undefined) throw new TopologyError(`${other} and ${name} have the same address ${ipv4}`);
+    addresses.set(ipv4, name);
+  }
+  const devices = new Map<string, string>();
+  for (const { name, target, deviceId } of t.switches) {
+    const device = `device ${deviceId} at ${target}`;
+    const other = devices.get(device);
+    if (other !== undefined) throw new TopologyError(`${other} and ${name} are both ${device}`);
+    devices.set(device, name);
   }
   const ports = new Map<string, string>();
   for (const host of t.hosts) {

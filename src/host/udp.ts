@@ -59,9 +59,13 @@ export class UdpHost<Event extends { readonly type: string }, Action extends { r
     // A burst of rows should find room; the kernel cuts the size to what it allows.
     const socket = createSocket({ type: "udp4", recvBufferSize: 1 << 22 });
     return new Promise((resolve, reject) => {
-      socket.once("error", reject);
+      const fail = (error: Error): void => {
+        socket.close();
+        reject(error);
+      };
+      socket.once("error", fail);
       socket.bind({ address: options.local?.address ?? "127.0.0.1", port: options.local?.port ?? 0 }, () => {
-        socket.off("error", reject);
+        socket.off("error", fail);
         resolve(new UdpHost(machine, socket, options));
       });
     });
@@ -117,7 +121,16 @@ export class UdpHost<Event extends { readonly type: string }, Action extends { r
     this.#arm();
     for (const action of actions) {
       if (isSend(action)) this.#onLink(action.frame, (frame) => this.#transmit(frame));
-      else this.#options.onAction(action);
+      else this.#tell(action);
+    }
+  }
+
+  /** An application that fails at one action still hears of the others. */
+  #tell(action: Action): void {
+    try {
+      this.#options.onAction(action);
+    } catch (error) {
+      this.#options.onError(error);
     }
   }
 

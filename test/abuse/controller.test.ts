@@ -306,6 +306,20 @@ describe("two controllers", { timeout: 60_000 }, () => {
 });
 
 describe("a controller that is given nonsense", { timeout: 60_000 }, () => {
+  test("a topology in which one device or address stands twice is refused before any switch is touched", async () => {
+    const { topology, s1 } = await startTwo(2);
+    const [first, second] = topology.switches;
+    if (first === undefined || second === undefined) throw new Error("no switches");
+    const twice = { ...second, target: first.target, deviceId: first.deviceId };
+    await expect(start({ ...topology, switches: [first, twice] })).rejects.toThrow(
+      `s1 and s2 are both device 1 at ${first.target}`,
+    );
+    await expect(start({ ...topology, switches: [first, { ...second, ipv4: "10.0.0.1" }] })).rejects.toThrow(
+      "s2 and w0 have the same address 10.0.0.1",
+    );
+    expect(s1.cable.bytes).toBe(0);
+  });
+
   test("a job with a host that does not exist is refused, and other jobs keep their switches", async () => {
     const { topology, s1 } = await startTwo(2);
     const told = nothing();
