@@ -22,8 +22,8 @@ export const tnaRules = {
     "port numbers have the pipe (0 to 3) in bits 8..7 and 0 to 71 below; the CPU is 192 (or 64 by Ethernet)",
   ),
   GP1806: error(
-    "steps of a table's action depend on each other",
-    "a table runs its action in one stage: keep the first steps in it, put the others in an action called after the table",
+    "action of two tables needs several stages",
+    "a table runs its action in one stage, and what comes after it is told by one table: give each table an action of its own",
   ),
   GP1807: error(
     "egress does not see the header",

@@ -201,8 +201,16 @@ export function localised(steps: readonly Step[], names: ReadonlySet<string>, ta
     );
   const target = (t: Target | LocalTarget): Target | LocalTarget =>
     t.kind === "metadata" && names.has(t.name) ? { kind: "local", name: local(t.name), type: t.type } : t;
+  const read = new Set(
+    steps.flatMap((s) =>
+      "value" in s ? metadataIn(s.value) : s.kind === "count" ? metadataIn(s.index) : [],
+    ),
+  );
+  const isRead = (t: Target): boolean => t.kind !== "metadata" || !names.has(t.name) || read.has(t.name);
   const declared = new Set<string>();
-  return steps.map((s): Step => {
+  // What nobody reads, here or elsewhere, need not be computed.
+  const kept = steps.filter((s) => s.kind !== "assign" || s.target.kind === "local" || isRead(s.target));
+  return kept.map((s): Step => {
     switch (s.kind) {
       case "assign": {
         const to = target(s.target);
@@ -256,6 +264,10 @@ export function temporaries(
     }
   });
   return new Set([...stagesWith.keys()].filter((name) => !wrong.has(name)));
+}
+
+function metadataIn(e: Expression): readonly string[] {
+  return [...deep(e)].flatMap((n) => (n.kind === "metadata" ? [n.name] : []));
 }
 
 function metadataReadBy(s: StraightStatement): readonly string[] {

@@ -18,6 +18,7 @@ import { localPart, Names } from "../p4text/names.ts";
 import { localised, type StepContext, stepsOf, temporaries, withChecksums } from "./actions.ts";
 import { checkProgram } from "./check.ts";
 import { gatewayCondition } from "./conditions.ts";
+import { continued } from "./continued.ts";
 import { type EgressNeeds, egressNeeds, prunedStates } from "./egress.ts";
 import { type FlowFacts, flowFacts } from "./flow.ts";
 import type {
@@ -72,7 +73,7 @@ class ProgramLowering {
       .map((m) => m.name)
       .filter((name) => read.has(name) && isWrittenInIngress(source, name));
     this.#bridgeHeader = new Names(source.headers.map((h) => h.name)).take("bridge");
-    const program = inBridge(source, this.#bridged, this.#bridgeHeader);
+    const program = continued(inBridge(source, this.#bridged, this.#bridgeHeader), this.#refuse);
     this.#program = program;
     this.#ids = identifiers(program, tnaWords);
     this.#facts = { ingress: flowFacts(program, "ingress"), egress: flowFacts(program, "egress") };
@@ -357,8 +358,6 @@ class ProgramLowering {
     const tables = c.tables.filter((t) => t.actions.includes(a.name) || t.defaultAction.action === a.name);
     const isCalled = [...statementsOf(c.apply)].some((s) => s.kind === "callAction" && s.action === a.name);
     const stages = stagesOf(a.body, this.#refuse);
-    if (tables.length > 0 && stages.length > 1)
-      this.#refuse("GP1806", `action ${a.name} needs ${stages.length} stages`, a.at);
     const own = this.#own(c);
     const local = identifier(own.actions, a.name, "action", c.name, "tna");
     const counted = tables.filter((t) => t.directCounter !== undefined);

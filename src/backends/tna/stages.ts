@@ -26,6 +26,11 @@ export function stagesOf(
   return Array.from({ length: count }, (_, level) => simple.filter((_, i) => levels[i] === level));
 }
 
+/** Whether the order of two statements, the first before the second, matters. */
+export function areRelated(before: StraightStatement, s: StraightStatement): boolean {
+  return distance(before, s) !== undefined;
+}
+
 /** Stages between two statements in this order, at least; undefined: they have nothing to do with each other. */
 function distance(before: StraightStatement, s: StraightStatement): 0 | 1 | undefined {
   // One action runs one stateful program, and computes one index.
@@ -140,6 +145,12 @@ export function isAtom(e: Expression): boolean {
   }
 }
 
+/** What an operation can take as it stands: its bits beside a narrower value are not zero, so widening is a step of its own. */
+function isOperand(e: Expression): boolean {
+  if (e.kind === "cast" && widthOf(e.type) > widthOf(e.operand.type)) return e.operand.kind === "constant";
+  return e.kind === "cast" ? isOperand(e.operand) : isAtom(e);
+}
+
 /** One operation a statement. */
 function decompose(s: Assign, refuse: Refuse): readonly StraightStatement[] {
   const { target, value } = s;
@@ -195,9 +206,13 @@ function binary(s: Assign, refuse: Refuse): readonly StraightStatement[] {
     refuse("GP1809", `a Tofino action has no ${operator}`, at);
     return [s];
   }
-  if (isAtom(left) && isAtom(right)) return [s];
+  if (isOperand(left) && isOperand(right)) return [s];
   const isCommutative = operator !== "-" && operator !== "|-|";
-  const [first, last] = isAtom(right) ? [left, right] : isCommutative && isAtom(left) ? [right, left] : [];
+  const [first, last] = isOperand(right)
+    ? [left, right]
+    : isCommutative && isOperand(left)
+      ? [right, left]
+      : [];
   const into = bitsOf(target);
   if (
     first === undefined ||

@@ -178,13 +178,15 @@ describe("what Tofino cannot do is refused with a code", () => {
     expect(codes(withStatements(assign(intrinsic("egress_port"), constant(128 + 71, bit(9)))))).toEqual([]);
   });
 
-  it("GP1806 dependent steps in an action of a table", () => {
-    const p = withControl({
-      actions: [action("c.a", [], [assign(x, arithmetic(x, "+", y)), assign(z, arithmetic(x, "+", y))])],
-      tables: [table("c.t", [["x", x, "exact"]], ["c.a"])],
-      apply: [apply("c.t")],
-    });
-    expect(codes(p)).toEqual(["GP1806"]);
+  it("GP1806 dependent steps in an action of two tables", () => {
+    const tables = (...names: readonly string[]) =>
+      withControl({
+        actions: [action("c.a", [], [assign(x, arithmetic(x, "+", y)), assign(z, arithmetic(x, "+", y))])],
+        tables: names.map((name) => table(name, [["x", x, "exact"]], ["c.a"])),
+        apply: names.map(apply),
+      });
+    expect(codes(tables("c.t"))).toEqual([]);
+    expect(codes(tables("c.t", "c.u"))).toEqual(["GP1806"]);
   });
 
   it("GP1807 a header that ingress adds and egress reads", () => {

@@ -47,6 +47,13 @@ describe("stages of straight-line code (pitfall 67)", () => {
     expect(stages(one(0), one(1), one(7)).sizes).toEqual([3]);
   });
 
+  it("widens a value in a stage of its own", () => {
+    const wide = meta("wide", bit(32));
+    const other = meta("other", bit(32));
+    expect(stages(assign(wide, arithmetic(cast(a, bit(32)), "|-|", other))).sizes).toEqual([1, 1]);
+    expect(stages(assign(wide, arithmetic(other, "+", cast(a, bit(32))))).sizes).toEqual([1, 1]);
+  });
+
   it("writes a concatenation piece by piece, with zeros where it is widened", () => {
     const wide = meta("wide", bit(32));
     const [stage] = stagesOf([assign(wide, cast(concat(a, slice(b, 0, 0)), bit(32)))], () => {});

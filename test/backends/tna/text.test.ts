@@ -4,7 +4,26 @@ import libra from "../../../examples/libra/program.ts";
 import { generate } from "../../../src/backends/index.ts";
 import type { Program } from "../../../src/ir/index.ts";
 import { bit } from "../../../src/ir/index.ts";
-import { action, apply, assign, control, field, intrinsic, meta, program, table, when } from "../nodes.ts";
+import {
+  action,
+  apply,
+  arithmetic,
+  assign,
+  binary,
+  constant,
+  control,
+  field,
+  intrinsic,
+  memory,
+  meta,
+  mux,
+  parameter,
+  program,
+  register,
+  table,
+  update,
+  when,
+} from "../nodes.ts";
 import { forwarding } from "../programs.ts";
 
 const files = (p: Program): ReadonlyMap<string, string> =>
@@ -79,6 +98,46 @@ describe("the P4 text of TNA", () => {
       expect([...body.matchAll(/\.execute\(/g)].length).toBeLessThanOrEqual(1);
     const registers = [...text.matchAll(/RegisterAction<[^(]*\((\w+)\)/g)].map((m) => m[1]);
     for (const r of registers) expect(registers.filter((other) => other === r).length).toBeLessThanOrEqual(4);
+  });
+
+  it("goes on behind the table where an action needs more than its stage", () => {
+    const u8 = bit(8);
+    const [a, b, c] = [meta("a", u8), meta("b", u8), meta("c", u8)];
+    const p = program("late", {
+      metadata: ["a", "b", "c"].map((name) => ({ name, type: u8 })),
+      controls: [
+        control("c", {
+          actions: [
+            action(
+              "c.act",
+              [{ name: "limit", type: u8 }],
+              [
+                assign(b, arithmetic(a, "+", constant(1, u8))),
+                update(
+                  "c.r",
+                  a,
+                  mux(binary(memory("old", u8), ">=", parameter("limit", u8)), b, memory("old", u8)),
+                  memory("next", u8),
+                  c,
+                ),
+              ],
+            ),
+          ],
+          tables: [table("c.t", [["a", a, "exact"]], ["c.act"])],
+          registers: [register("c.r", u8, 256)],
+          apply: [apply("c.t"), when(binary(c, "==", b), [assign(a, c)])],
+        }),
+      ],
+      ingress: [{ kind: "applyControl", control: "c" }],
+    });
+    const text = files(p).get("tna/controls/c.p4") ?? "";
+    expect(text).toMatch(
+      /action act\(bit<8> limit\) \{\s+meta.b = meta.a \+ 1;\s+meta.act_limit = limit;\s+meta.act_goes_on = 1;\s+\}/,
+    );
+    expect(text).toMatch(
+      /t.apply\(\);\s+if \(meta.act_goes_on == 1\) \{\s+act_rest\(\);\s+\}\s+if \(meta.c == meta.b\)/,
+    );
+    expect(text).toContain("value >= meta.act_limit");
   });
 
   it("carries metadata that egress reads in the bridge header", () => {

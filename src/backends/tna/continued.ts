@@ -1,0 +1,201 @@
+import type {
+  Action,
+  Block,
+  Control,
+  Expression,
+  MetadataField,
+  MetadataReference,
+  Program,
+  Statement,
+  StraightStatement,
+} from "../../ir/index.ts";
+import { bit } from "../../ir/index.ts";
+import { deep, expressionsOf } from "../../ir/walk.ts";
+import { localPart, Names } from "../p4text/names.ts";
+import { rewrite } from "../p4text/rewrite.ts";
+import type { Refuse } from "./refuse.ts";
+import { areRelated, stagesOf } from "./stages.ts";
+
+const BIT = bit(1);
+
+/** How an action of a table goes on in later stages. */
+interface Continuation {
+  readonly first: Action;
+  readonly rest: Action;
+  readonly flag: MetadataReference;
+  readonly metadata: readonly MetadataField[];
+}
+
+/**
+ * A table runs its action in one stage, and a stateful ALU cannot read action data. Where an action needs more, the table's action
+ * keeps the first stage, its data and that it ran; the rest is an action of its own, called after the table if the first ran.
+ */
+export function continued(program: Program, refuse: Refuse): Program {
+  const names = new Names(program.metadata.map((m) => m.name));
+  const added: MetadataField[] = [];
+  const controls = program.controls.map((c): Control => {
+    const actionNames = new Names(c.actions.map((a) => localPart(a.name)));
+    const found = new Map<string, Continuation>();
+    for (const a of c.actions) {
+      const tables = c.tables.filter((t) => t.actions.includes(a.name) || t.defaultAction.action === a.name);
+      const parts = tables.length === 0 ? undefined : split(a);
+      if (parts === undefined) continue;
+      if (tables.length > 1)
+        refuse("GP1806", `action ${a.name} of ${tables.length} tables needs several stages`, a.at);
+      const continuation = continuationOf(a, c, parts, names, actionNames);
+      found.set(a.name, continuation);
+      added.push(...continuation.metadata);
+    }
+    if (found.size === 0) return c;
+    return {
+      ...c,
+      actions: c.actions.flatMap((a) => {
+        const parts = found.get(a.name);
+        return parts === undefined ? [a] : [parts.first, parts.rest];
+      }),
+      apply: withRests(c.apply, c, found),
+    };
+  });
+  return added.length === 0 ? program : { ...program, controls, metadata: [...program.metadata, ...added] };
+}
+
+/** The statements that the table's own stage can do, and the others; undefined when it can do all. */
+function split(
+  a: Action,
+): { readonly first: readonly StraightStatement[]; readonly rest: readonly StraightStatement[] } | undefined {
+  const [stage = [], ...later] = stagesOf(a.body, () => {});
+  const first: StraightStatement[] = [];
+  const left: StraightStatement[] = [];
+  for (const s of stage) {
+    const isLeft = readsData(s) || left.some((other) => areRelated(other, s));
+    (isLeft ? left : first).push(s);
+  }
+  const rest = [...left, ...later.flat()];
+  return rest.length === 0 ? undefined : { first, rest };
+}
+
+function readsData(s: StraightStatement): boolean {
+  if (s.kind !== "registerUpdate") return false;
+  return [s.next, ...(s.output === undefined ? [] : [s.output])].some((e) =>
+    [...deep(e)].some((n) => n.kind === "parameter"),
+  );
+}
+
+function continuationOf(
+  a: Action,
+  c: Control,
+  parts: { readonly first: readonly StraightStatement[]; readonly rest: readonly StraightStatement[] },
+  names: Names,
+  actionNames: Names,
+): Continuation {
+  const local = localPart(a.name);
+  const used = new Set(
+    parts.rest.flatMap((s) =>
+      expressionsOf(s).flatMap((e) => [...deep(e)].flatMap((n) => (n.kind === "parameter" ? [n.name] : []))),
+    ),
+  );
+  const kept = new Map(
+    a.parameters
+      .filter((p) => used.has(p.name))
+      .map((p): [string, MetadataReference] => [
+        p.name,
+        { kind: "metadata", name: names.take(`${local}_${p.name}`), type: p.type },
+      ]),
+  );
+  const flag: MetadataReference = { kind: "metadata", name: names.take(`${local}_goes_on`), type: BIT };
+  const save = [...kept].map(
+    ([name, target]): StraightStatement => ({
+      kind: "assign",
+      target,
+      value: { kind: "parameter", name, type: target.type },
+    }),
+  );
+  const first: Action = {
+    ...a,
+    body: [
+      ...parts.first,
+      ...save,
+      { kind: "assign", target: flag, value: { kind: "constant", type: BIT, value: 1n } },
+    ],
+  };
+  const rest: Action = {
+    name: `${c.name}.${actionNames.take(`${local}_rest`)}`,
+    parameters: [],
+    body: parts.rest.map((s) => withKept(s, kept)),
+    doc: `what ${local} does in later stages`,
+    ...(a.at === undefined ? {} : { at: a.at }),
+  };
+  const metadata = [
+    ...[...kept].map(
+      ([name, m]): MetadataField => ({ name: m.name, type: m.type, doc: `${name} of action ${local}` }),
+    ),
+    { name: flag.name, type: BIT, doc: `action ${local} has run, and goes on` },
+  ];
+  return { first, rest, flag, metadata };
+}
+
+/** The statement with kept copies in the place of action data. */
+function withKept(s: StraightStatement, kept: ReadonlyMap<string, MetadataReference>): StraightStatement {
+  const e = (x: Expression): Expression =>
+    rewrite(x, (n) => (n.kind === "parameter" ? (kept.get(n.name) ?? n) : undefined));
+  switch (s.kind) {
+    case "assign":
+      return { ...s, value: e(s.value) };
+    case "registerUpdate":
+      return {
+        ...s,
+        index: e(s.index),
+        next: e(s.next),
+        ...(s.output === undefined ? {} : { output: e(s.output) }),
+      };
+    case "count":
+      return { ...s, index: e(s.index) };
+    case "clone":
+      return { ...s, session: e(s.session) };
+    default:
+      return s;
+  }
+}
+
+function withRests(block: Block, c: Control, found: ReadonlyMap<string, Continuation>): Block {
+  const restsOf = (actions: readonly string[]): readonly Statement[] =>
+    [...new Set(actions)].flatMap((name): readonly Statement[] => {
+      const parts = found.get(name);
+      if (parts === undefined) return [];
+      const one: Expression = { kind: "constant", type: BIT, value: 1n };
+      const condition: Expression = {
+        kind: "binary",
+        type: { kind: "bool" },
+        operator: "==",
+        left: parts.flag,
+        right: one,
+      };
+      return [{ kind: "if", condition, whenTrue: [call(parts.rest)], whenFalse: [] }];
+    });
+  return block.flatMap((s): readonly Statement[] => {
+    switch (s.kind) {
+      case "if":
+        return [
+          { ...s, whenTrue: withRests(s.whenTrue, c, found), whenFalse: withRests(s.whenFalse, c, found) },
+        ];
+      case "applyTable": {
+        const table = c.tables.find((t) => t.name === s.table);
+        const [onHit, onMiss] = [restsOf(table?.actions ?? []), restsOf([table?.defaultAction.action ?? ""])];
+        const [hit, miss] = [withRests(s.hit, c, found), withRests(s.miss, c, found)];
+        if (hit.length + miss.length === 0)
+          return [s, ...restsOf([...(table?.actions ?? []), table?.defaultAction.action ?? ""])];
+        return [{ ...s, hit: [...onHit, ...hit], miss: [...onMiss, ...miss] }];
+      }
+      case "callAction": {
+        const parts = found.get(s.action);
+        return parts === undefined ? [s] : [s, call(parts.rest)];
+      }
+      default:
+        return [s];
+    }
+  });
+}
+
+function call(action: Action): Statement {
+  return { kind: "callAction", action: action.name, arguments: [] };
+}
