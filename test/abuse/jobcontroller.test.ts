@@ -35,7 +35,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Plays events against the controller and keeps watch over what it may do. */
 class Watch {
   readonly controller = new JobController(GRID, SWITCHES);
+  /** Switches that may get work: a failed installation takes a switch out until it is ready again. */
   readonly #ready = new Set<string>();
+  /** Switches that may keep what they have. */
+  readonly #up = new Set<string>();
   readonly #live = new Map<number, { placement: Placement; state: "installing" | "announced" }>();
   /** The last generation of each job number, of jobs that were stopped too. */
   readonly #generation = new Map<number, number>();
@@ -83,10 +86,12 @@ class Watch {
       }
       case "switchReady":
         this.#ready.add(step.name);
+        this.#up.add(step.name);
         expect(this.controller.handle(step)).toEqual([]);
         break;
       case "switchLost":
         this.#ready.delete(step.name);
+        this.#up.delete(step.name);
         this.#take(this.controller.handle(step), undefined);
         break;
       case "roundOpen":
@@ -122,7 +127,7 @@ class Watch {
     for (const [number, { placement }] of this.#live) {
       expect(this.controller.placementOf(number)).toEqual(placement);
       if (placement.on === undefined) continue;
-      expect(this.#ready.has(placement.on), `job ${number} is on ${placement.on}, which is ready`).toBe(true);
+      expect(this.#up.has(placement.on), `job ${number} is on ${placement.on}, which is up`).toBe(true);
       const chunks = Math.ceil(placement.rows / GRID.chunk);
       expect(placement.slotBase % GRID.chunk).toBe(0);
       expect(placement.slotBase + chunks * GRID.chunk).toBeLessThanOrEqual(GRID.rows);
@@ -144,6 +149,20 @@ describe("JobController", () => {
       }),
       { numRuns: 1500 },
     );
+  });
+
+  test("a switch that fails one job's installation gets no new work, and keeps the jobs that run on it", () => {
+    const watch = new Watch();
+    const steps: readonly Step[] = [
+      { kind: "switchReady", name: "s1" },
+      { kind: "start", job: 1, rows: 1 },
+      { kind: "answer", which: 0, ok: true },
+      { kind: "start", job: 2, rows: 1 },
+      { kind: "answer", which: 0, ok: false },
+    ];
+    for (const s of steps) watch.play(s);
+    expect(watch.controller.placementOf(1)?.on).toBe("s1");
+    expect(watch.controller.placementOf(2)?.on).toBeUndefined();
   });
 
   test("the generation after 65535 is 0", () => {

@@ -47,10 +47,12 @@ export async function startSwitchProcess(request: SwitchRequest): Promise<Runnin
   // Through the channel the switch notices the end of this process, even a violent one, and ends too.
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe", "ipc"] });
   const ready = await readyLine(child, request.name);
+  const { pid } = child;
+  if (pid === undefined) throw new EnvironmentError(`switch ${request.name} has no process`);
   return {
     name: request.name,
     ...ready,
-    pid: child.pid ?? 0,
+    pid,
     kill: () => void child.kill("SIGKILL"),
     stop: () =>
       new Promise((resolve) => {
