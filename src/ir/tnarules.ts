@@ -56,6 +56,10 @@ export const tnaRules = {
     "egress parses too far",
     "Tofino's egress parser reads at most 160 bytes: use the header in ingress",
   ),
+  GP1899: error(
+    "refused by Tofino's own compiler",
+    "what it says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",
+  ),
 } as const satisfies Record<string, Rule>;
 
 export type TnaCode = keyof typeof tnaRules;

@@ -91,6 +91,21 @@ describe("gradplane build", () => {
     expect(stderr).toContain("GP1407 [tna]");
   });
 
+  test("verifies with Tofino's compilers only, and says what to do when they are not there", async () => {
+    const plain = await gradplane(["build", "right.ts", "--verify"], folder);
+    expect(plain).toMatchObject({ status: 1, stderr: expect.stringContaining("add --target tna") });
+    const nowhere = folderWith({ "right.ts": RIGHT });
+    const named = { P4C_BAREFOOT: join(nowhere, "none"), BFAS: join(nowhere, "none") };
+    const missing = await gradplane(
+      ["build", "right.ts", "--target", "tna", "--verify"],
+      nowhere,
+      undefined,
+      named,
+    );
+    expect(missing.status).toBe(2);
+    expect(missing.stderr).toMatch(/^gradplane: cannot verify: p4c-barefoot and bfas not found: .*\n$/);
+  });
+
   test("refuses a target that it does not know", async () => {
     const { status, stderr } = await gradplane(["build", "right.ts", "--target", "ebpf"], folder);
     expect(status).toBe(1);

@@ -20,8 +20,14 @@ export interface Running {
 }
 
 /** Starts `gradplane` as a user does, in a folder; the repository's unless given. */
-export function start(args: readonly string[], cwd = root, program = executable): Running {
-  const child = spawn(process.execPath, [program, ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+export function start(
+  args: readonly string[],
+  cwd = root,
+  program = executable,
+  environment: NodeJS.ProcessEnv = {},
+): Running {
+  const env = { ...process.env, ...environment };
+  const child = spawn(process.execPath, [program, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   const said = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     said.stdout += text;
@@ -34,6 +40,11 @@ export function start(args: readonly string[], cwd = root, program = executable)
 }
 
 /** Runs `gradplane` to its end. */
-export function gradplane(args: readonly string[], cwd?: string, program?: string): Promise<Ended> {
-  return start(args, cwd, program).end;
+export function gradplane(
+  args: readonly string[],
+  cwd?: string,
+  program?: string,
+  environment?: NodeJS.ProcessEnv,
+): Promise<Ended> {
+  return start(args, cwd, program, environment).end;
 }
