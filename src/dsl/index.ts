@@ -10,11 +10,10 @@ export {
 } from "../ir/index.ts";
 export { wireHeader } from "../wire/header.ts";
 export type { ControlBuilder, TableOptions } from "./control.ts";
-export * from "./features/aggregation.ts";
+export * from "./features/aggregation/index.ts";
 export * from "./features/controllerport.ts";
 export * from "./features/drop.ts";
 export * from "./features/ecmp.ts";
-export { lookupTable } from "./features/floatlookup.ts";
 export * from "./features/forwarding.ts";
 export * from "./features/internet.ts";
 export * from "./features/priority.ts";

@@ -1,10 +1,11 @@
-import { type BitType, bit } from "../../ir/index.ts";
-import { fp32Format, sliceShift } from "../../numeric/fp32.ts";
-import { Flag, laneName } from "../../wire/aggregation.ts";
-import type { ProgramBuilder } from "../program.ts";
-import { type ControlHandle, exactly } from "../steps.ts";
-import type { Variable } from "../value.ts";
-import type { AggregationParts, Fp32Mode } from "./aggregation.ts";
+import { type BitType, bit } from "../../../ir/index.ts";
+import { fp32Format, sliceShift } from "../../../numeric/fp32.ts";
+import { Flag, laneName } from "../../../wire/aggregation.ts";
+import type { ProgramBuilder } from "../../program.ts";
+import { type ControlHandle, exactly } from "../../steps.ts";
+import type { Variable } from "../../value.ts";
+import type { AggregationFields } from "./fields.ts";
+import type { Fp32Mode } from "./options.ts";
 
 /** Lanes whose marks stand in one field, as wide as one test of a Tofino stage can be. */
 const GROUP = 8;
@@ -28,7 +29,7 @@ export function lookUpFloats(
   p: ProgramBuilder,
   mode: Fp32Mode,
   workers: number,
-  parts: AggregationParts,
+  parts: AggregationFields,
   job: { readonly base: Variable<BitType>; readonly mark: Variable<BitType> },
 ): ControlHandle {
   const format = fp32Format(workers, mode.slices);

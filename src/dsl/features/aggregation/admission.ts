@@ -1,0 +1,124 @@
+import { bit } from "../../../ir/index.ts";
+import { AGGREGATION_VERSION, Flag, Kind, ModeId } from "../../../wire/aggregation.ts";
+import type { ProgramBuilder } from "../../program.ts";
+import { type ControlHandle, exactly } from "../../steps.ts";
+import { value } from "../../value.ts";
+import { type AggregationFields, HEADER_BYTES, REQUEST, slotBits, u8, u9, u16, u32, u48 } from "./fields.ts";
+import type { FullAggregationOptions } from "./options.ts";
+
+/** What is asked, and who may ask. */
+export function admissionControl(
+  p: ProgramBuilder,
+  o: FullAggregationOptions,
+  f: AggregationFields,
+): ControlHandle {
+  const { agg, lanes, request, base } = f;
+  const admission = p.control(
+    "admission",
+    "ingress",
+    "What an aggregation packet asks for, and whether its sender may.",
+  );
+  const kindActions = {
+    contribution: admission.action("is_contribution", {}, (a) => {
+      a.set(request, REQUEST.contribution);
+      a.set(f.mark, agg.flags.bitAnd(Flag.MARK));
+    }),
+    null: admission.action("is_null", {}, (a) => {
+      a.set(request, REQUEST.null);
+      a.set(f.mark, agg.flags.bitAnd(Flag.MARK));
+    }),
+    collect: admission.action("is_collect", {}, (a) => {
+      a.set(request, REQUEST.collect);
+      a.set(f.mark, 0);
+    }),
+    reset: admission.action("is_reset", {}, (a) => a.set(request, REQUEST.reset)),
+  };
+  const malformed = admission.action("malformed", {}, (a) => a.set(request, REQUEST.none));
+  const headerOnly = (kind: Kind) => ({
+    version: AGGREGATION_VERSION,
+    kind,
+    mode: ModeId[o.mode.name],
+    lanes: o.lanes,
+    has_lanes: false,
+    total_len: HEADER_BYTES,
+  });
+  const shape = admission.table("shape", {
+    doc: "requests by kind; everything about their form is fixed by the program",
+    key: {
+      version: exactly(agg.version),
+      kind: exactly(agg.kind),
+      mode: exactly(agg.mode),
+      lanes: exactly(agg.lanes),
+      has_lanes: exactly(p.valid(lanes)),
+      total_len: exactly(f.ipv4.total_len),
+    },
+    actions: [...Object.values(kindActions), malformed],
+    size: 4,
+    defaultAction: malformed.with({}),
+    constDefault: true,
+    entries: [
+      {
+        key: { ...headerOnly(Kind.CONTRIBUTION), has_lanes: true, total_len: HEADER_BYTES + 4 * o.lanes },
+        run: kindActions.contribution.with({}),
+      },
+      { key: headerOnly(Kind.NULL), run: kindActions.null.with({}) },
+      { key: headerOnly(Kind.COLLECT), run: kindActions.collect.with({}) },
+      { key: headerOnly(Kind.RESET), run: kindActions.reset.with({}) },
+    ],
+  });
+  const admit = admission.action(
+    "admit",
+    {
+      worker_bit: u32,
+      full_mask: u32,
+      generation: u16,
+      scale: u8,
+      result_port: u9,
+      server_mac: u48,
+      server_addr: u32,
+      ack_session: u16,
+    },
+    (a, d) => {
+      a.set(f.admitted, 1);
+      a.set(f.bit, d.worker_bit);
+      a.set(f.full, d.full_mask);
+      a.set(f.generation, d.generation);
+      a.set(f.scale, d.scale);
+      if (base !== undefined)
+        a.set(
+          base,
+          value(bit(1), 0)
+            .concat(d.scale)
+            .concat(value(bit(23), 0)),
+        );
+      a.set(f.resultPort, d.result_port);
+      a.set(f.serverMac, d.server_mac);
+      a.set(f.serverAddr, d.server_addr);
+      a.set(f.ackSession, d.ack_session);
+    },
+    "a member of the job, with the job's data",
+  );
+  const refuseUnknown = admission.action("refuse_unknown", {}, (a) => a.set(f.admitted, 0));
+  const chunkBits = Math.log2(o.chunk);
+  const member = admission.table("member", {
+    doc: "members of jobs by job, member and chunk of slots; bounds each job to its own slots",
+    key: {
+      job: exactly(agg.job),
+      member: exactly(agg.member),
+      chunk: exactly(agg.slot.slice(15, chunkBits)),
+    },
+    actions: [admit, refuseUnknown],
+    size: o.admissions,
+    defaultAction: refuseUnknown.with({}),
+    constDefault: true,
+    counter: "member_counter",
+  });
+  // Nothing here waits for anything else, so that a pipeline can do it all at once, beside the look-up of the route. It
+  // changes no packet: this one may be on its way to another switch.
+  admission.apply((s) => {
+    s.set(f.index, agg.slot.slice(slotBits(o.rows) - 1, 0).concat(agg.round.slice(0, 0)));
+    s.apply(shape);
+    s.apply(member);
+  });
+  return admission;
+}

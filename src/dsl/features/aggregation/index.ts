@@ -1,0 +1,11 @@
+/** Hot-parameter aggregation, one file per concern; `feature.ts` puts them together. */
+export { type AggregationFeature, hotAggregation, isAggregation } from "./feature.ts";
+export { lookupTable } from "./floatlookup.ts";
+export {
+  type AggregationOptions,
+  type Fp32Mode,
+  fp32,
+  type Int32Mode,
+  int32,
+  type NumericMode,
+} from "./options.ts";

@@ -1,0 +1,136 @@
+import { type BitType, int } from "../../../ir/index.ts";
+import type { AggregatorEvent } from "../../../numeric/aggregator.ts";
+import { intrinsic, type ProgramBuilder } from "../../program.ts";
+import type { ControlHandle, Steps } from "../../steps.ts";
+import { type Bool, mux, type Num, value } from "../../value.ts";
+import { controllerPort } from "../controllerport.ts";
+import { type AggregationFields, cells, eventCode, RELATION, u8, u32 } from "./fields.ts";
+import type { FullAggregationOptions } from "./options.ts";
+
+/** The slot: round, then bitmap, then the values (`grid`). */
+export function slotControl(
+  p: ProgramBuilder,
+  o: FullAggregationOptions,
+  f: AggregationFields,
+  grid: ControlHandle,
+): ControlHandle {
+  const { agg, lanes, event, isRequest } = f;
+  const cpu = p.once(controllerPort);
+  const isNewRow = f.relation.eq(RELATION.newer);
+  const slot = p.control("slot", "ingress", "Whether the request is in order, and the slot that it meets.");
+  const round = slot.register("round", u32, cells(o), "round that the slot holds");
+  const seen = slot.register("seen", u32, cells(o), "bitmap of workers that were counted in the round");
+  const arrived = slot.register("arrived", u32, cells(o), "the same bitmap, read after the update");
+  const advance = slot.action(
+    "advance_round",
+    {},
+    (a) =>
+      a.update(round, {
+        index: f.index,
+        next: (old) => mux(isNewer(agg.round, old), agg.round, old),
+        output: ({ old }) => relationOf(agg.round, old),
+        into: f.relation,
+      }),
+    "serial comparison (RFC 1982); a newer round takes the slot",
+  );
+  const peek = slot.action("peek_round", {}, (a) =>
+    a.update(round, {
+      index: f.index,
+      next: (old) => old,
+      output: ({ old }) => mux(agg.round.eq(old), value(u8, RELATION.equal), RELATION.older),
+      into: f.relation,
+    }),
+  );
+  const reset = slot.action("reset_round", {}, (a) =>
+    a.update(round, { index: f.index, next: () => agg.round }),
+  );
+  const count = slot.action(
+    "count_worker",
+    {},
+    (a) => {
+      const next = (old: Num<BitType>) => mux(isNewRow, f.bit, old.bitOr(f.bit));
+      a.update(seen, {
+        index: f.index,
+        next,
+        output: ({ old }) => mux(isNewRow, value(u32, 0), old.bitAnd(f.bit)),
+        into: f.seen,
+      });
+      a.update(arrived, { index: f.index, next, output: ({ next: after }) => after, into: f.arrived });
+    },
+    "a new round forgets who was counted",
+  );
+  const emptyRow = slot.action("empty_row", {}, (a) => {
+    a.setValid(lanes);
+    for (const field of f.lane) a.set(field, 0);
+  });
+  const takeReset = (s: Steps): void => {
+    s.set(f.taken, 1);
+    s.call(reset);
+  };
+  const takeRequest = (s: Steps): void => {
+    s.set(f.taken, 1);
+    s.if(
+      isRequest("collect"),
+      (then) => then.call(peek),
+      (then) => then.call(advance),
+    );
+    s.if(f.relation.ne(RELATION.older), (current) => {
+      current.call(count);
+      current.if(f.seen.eq(0), (fresh) => fresh.invoke(grid));
+    });
+  };
+  slot.apply((s) => {
+    s.if(isRequest("null").or(isRequest("collect")), (then) => then.call(emptyRow));
+    // What is refused stays dropped, and is counted.
+    const refuse = (reason: AggregatorEvent) => (t: Steps) => t.set(event, eventCode(reason));
+    s.if(isRequest("none"), refuse("malformed"), (asked) =>
+      asked.if(
+        isRequest("reset"),
+        (t) =>
+          chain(
+            t,
+            [
+              [intrinsic.ingress_port.ne(cpu.port), refuse("malformed")],
+              [agg.slot.cast(u32).ge(o.rows), refuse("refused_unknown")],
+              // A copy that comes late must not touch what runs.
+              [f.admitted.eq(1), refuse("refused_reset")],
+            ],
+            takeReset,
+          ),
+        (t) =>
+          chain(
+            t,
+            [
+              [f.admitted.eq(0), refuse("refused_unknown")],
+              // The parameter server has no bit: it may ask and not contribute; a worker the other way round.
+              [isRequest("collect").and(f.bit.ne(0)), refuse("refused_unknown")],
+              [isRequest("collect").not().and(f.bit.eq(0)), refuse("refused_unknown")],
+              [agg.generation.ne(f.generation), refuse("refused_generation")],
+              [agg.scale.ne(f.scale), refuse("refused_scale")],
+            ],
+            takeRequest,
+          ),
+      ),
+    );
+  });
+  return slot;
+}
+
+type Branch = (s: Steps) => void;
+
+/** `if ... else if ... else`. */
+function chain(s: Steps, cases: readonly (readonly [Bool, Branch])[], otherwise: Branch): void {
+  const [first, ...rest] = cases;
+  if (first === undefined) otherwise(s);
+  else s.if(first[0], first[1], (t) => chain(t, rest, otherwise));
+}
+
+/** Newer in serial arithmetic: the difference, read as signed, is positive (RFC 1982 with 32 bits). */
+function isNewer(packet: Num<BitType>, slot: Num<BitType>): Bool {
+  return packet.sub(slot).cast(int(32)).gt(0);
+}
+
+function relationOf(packet: Num<BitType>, slot: Num<BitType>): Num<BitType> {
+  const notEqual = mux(isNewer(packet, slot), value(u8, RELATION.newer), RELATION.older);
+  return mux(packet.eq(slot), value(u8, RELATION.equal), notEqual);
+}
