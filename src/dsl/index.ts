@@ -17,9 +17,18 @@ export * from "./features/ecmp.ts";
 export * from "./features/forwarding.ts";
 export * from "./features/internet.ts";
 export * from "./features/priority.ts";
-export { isPriority, type PriorityFeature, trafficClass } from "./features/trafficclass.ts";
+export { classNames, isPriority, type PriorityFeature, trafficClass } from "./features/trafficclass.ts";
 export { accept, type ParserBuilder, reject, type StateBuilder } from "./parser.ts";
 export * from "./program.ts";
 export { describe, ProgramError } from "./programerror.ts";
 export * from "./steps.ts";
-export { type Bool, type Literal, mux, type Num, type Operand, type Variable, value } from "./value.ts";
+export {
+  type Bool,
+  type Literal,
+  mux,
+  type NamedConstant,
+  type Num,
+  type Operand,
+  type Variable,
+  value,
+} from "./value.ts";

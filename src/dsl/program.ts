@@ -8,6 +8,8 @@ import {
   intrinsics,
   NO_ACTION,
   type SourceLocation,
+  sameType,
+  typeName,
 } from "../ir/index.ts";
 import type { WireHeader } from "../wire/header.ts";
 import { callSite, placedAt } from "./callsite.ts";
@@ -16,7 +18,7 @@ import { onlyKnown } from "./options.ts";
 import { ParserBuilder } from "./parser.ts";
 import { ProgramError } from "./programerror.ts";
 import { type Header, Steps } from "./steps.ts";
-import { at, Bool, type Numeric, Variable } from "./value.ts";
+import { at, Bool, exact, type Literal, NamedConstant, type Numeric, Variable } from "./value.ts";
 
 /**
  * A part of a switch. Built-in features and users' own are the same thing: an object whose `build` declares headers,
@@ -107,6 +109,7 @@ export class ProgramBuilder {
   readonly cpuPort: number | undefined;
   readonly parser = new ParserBuilder((header) => this.headerName(header));
   readonly #options: ProgramOptions;
+  readonly #constants = new Map<string, ir.NamedConstant>();
   readonly #headerTypes: ir.HeaderType[] = [];
   readonly #headers = new Map<string, { readonly instance: ir.HeaderInstance; readonly handle: object }>();
   readonly #names = new WeakMap<object, string>();
@@ -145,6 +148,53 @@ export class ProgramBuilder {
   once<T>(make: (p: ProgramBuilder) => T): T {
     if (!this.#built.has(make)) this.#built.set(make, make(this));
     return this.#built.get(make) as T;
+  }
+
+  /**
+   * A constant that has a name in the generated program: `const bit<16> ETHERTYPE_IPV4 = 0x0800;`. It stands wherever a value may,
+   * in keys and action data too. Features may declare the same constant again; two of one name and different values are an error.
+   */
+  constant<T extends Numeric>(name: string, type: T, value: Literal, doc?: string): NamedConstant<T> {
+    return this.#constant(name, type, value, doc === undefined ? {} : { doc });
+  }
+
+  #constant<T extends Numeric>(
+    name: string,
+    type: T,
+    value: Literal,
+    about: { readonly doc?: string; readonly group?: string },
+  ): NamedConstant<T> {
+    const known = this.#constants.get(name);
+    const exactly = exact(value, type);
+    if (known !== undefined && (known.value !== exactly || !sameType(known.type, type))) {
+      const message = `constant ${name} is ${typeName(known.type)} ${known.value} already`;
+      throw new ProgramError({ code: "GP1202", message, at: callSite() });
+    }
+    if (known === undefined) this.#constants.set(name, at({ name, type, value: exactly, ...about }));
+    // Without a place: what is wrong with it is said where it is declared, or where it is used.
+    return new NamedConstant<T>({ kind: "constant", type, value: exactly, name });
+  }
+
+  /**
+   * Named values of one type: `{ ACK: 3 }` with the prefix `KIND` becomes `KIND_ACK`, a list of names counts from 0. The names are written
+   * in capitals. `doc` says what they are values of.
+   */
+  constants<T extends Numeric, const K extends string>(
+    prefix: string,
+    type: T,
+    values: Readonly<Record<K, Literal>> | readonly K[],
+    doc?: string,
+  ): { readonly [N in K]: NamedConstant<T> } {
+    const pairs: readonly (readonly [string, Literal])[] = Array.isArray(values)
+      ? values.map((name: K, i) => [name, i])
+      : Object.entries<Literal>(values as Readonly<Record<K, Literal>>);
+    const about = { group: doc ?? prefix };
+    return Object.fromEntries(
+      pairs.map(([name, value]) => [
+        name,
+        this.#constant(`${prefix}_${name}`.toUpperCase(), type, value, about),
+      ]),
+    ) as { readonly [N in K]: NamedConstant<T> };
   }
 
   /** A header and its type, from its declaration. Emitted by the deparser in order of declaration. */
@@ -266,6 +316,7 @@ export class ProgramBuilder {
       ports: o.ports,
       ...(o.cpuPort === undefined ? {} : { cpuPort: o.cpuPort }),
       priorityQueues: o.priorityQueues ?? 1,
+      constants: [...this.#constants.values()],
       headerTypes: [...this.#headerTypes],
       headers: [...this.#headers.values()].map((h) => h.instance),
       metadata: [...this.#metadata],

@@ -2,6 +2,7 @@ import type {
   ActionParameter,
   BitType,
   Block,
+  ConstantName,
   DataType,
   Expression,
   KeySet,
@@ -15,6 +16,7 @@ import {
   type Bool,
   exact,
   type Literal,
+  NamedConstant,
   Num,
   type Numeric,
   type Operand,
@@ -33,12 +35,14 @@ export interface Action<P extends Parameters = Parameters> {
   readonly kind: "action";
   readonly name: string;
   readonly parameters: P;
-  with(data: { readonly [K in keyof P]: Literal }): BoundAction;
+  with(data: { readonly [K in keyof P]: Literal | NamedConstant<P[K]> }): BoundAction;
 }
 
 export interface BoundAction {
   readonly action: string;
   readonly arguments: readonly bigint[];
+  /** Which arguments were given as constants of the program. */
+  readonly named?: readonly (ConstantName | undefined)[];
 }
 
 export interface Table {
@@ -206,12 +210,27 @@ export function isStraight(s: Statement): s is StraightStatement {
 export function bindAction<P extends Parameters>(
   name: string,
   parameters: P,
-  data: { readonly [K in keyof P]: Literal },
+  data: { readonly [K in keyof P]: Literal | NamedConstant<P[K]> },
 ): BoundAction {
   checkNames(name, Object.keys(parameters), Object.keys(data));
-  const values: Readonly<Record<string, Literal>> = data;
-  const args = Object.entries(parameters).map(([parameter, type]) => exact(values[parameter] ?? 0, type));
-  return Object.freeze({ action: name, arguments: Object.freeze(args) });
+  const values: Readonly<Record<string, Literal | NamedConstant>> = data;
+  const given = Object.entries(parameters).map(([parameter, type]) => ({
+    value: values[parameter] ?? 0,
+    type,
+  }));
+  const args = given.map(({ value, type }) =>
+    value instanceof NamedConstant ? value.node.value : exact(value, type),
+  );
+  const named = given.map(({ value }) => (value instanceof NamedConstant ? nameOf(value) : undefined));
+  return Object.freeze({
+    action: name,
+    arguments: Object.freeze(args),
+    ...(named.some((n) => n !== undefined) ? { named: Object.freeze(named) } : {}),
+  });
+}
+
+function nameOf({ node }: NamedConstant): ConstantName {
+  return Object.freeze({ name: node.name, type: node.type });
 }
 
 function checkNames(action: string, wanted: readonly string[], given: readonly string[]): void {
@@ -227,7 +246,7 @@ function checkNames(action: string, wanted: readonly string[], given: readonly s
 }
 
 /** One position of a constant entry or select case, as users write it. */
-export type KeyLiteral = Literal | boolean | KeySet;
+export type KeyLiteral = Literal | boolean | KeySet | NamedConstant;
 
 export function masked(value: Literal, mask: Literal): KeySet {
   return { kind: "mask", value: exact(value), mask: exact(mask) };
@@ -241,6 +260,8 @@ export function range(low: Literal, high: Literal): KeySet {
 export const any: KeySet = Object.freeze({ kind: "any" });
 
 export function keySet(literal: KeyLiteral): KeySet {
+  if (literal instanceof NamedConstant)
+    return Object.freeze({ kind: "value", value: literal.node.value, named: nameOf(literal) });
   return typeof literal === "object"
     ? Object.freeze(literal)
     : Object.freeze({ kind: "value", value: exact(literal) });

@@ -162,6 +162,11 @@ export class Bool extends Value<BoolType> {
   }
 }
 
+/** A constant with a name in the generated program; see `ProgramBuilder.constant`. */
+export class NamedConstant<T extends Numeric = Numeric> extends Num<T> {
+  declare readonly node: Constant & { readonly type: T; readonly name: string };
+}
+
 /** A value that can be written: a header field, a metadata field, an intrinsic. */
 export class Variable<T extends Numeric = Numeric> extends Num<T> {
   declare readonly node: Target & { readonly type: T };

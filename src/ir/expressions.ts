@@ -29,6 +29,8 @@ interface Node {
 export interface Constant extends Node {
   readonly kind: "constant";
   readonly value: bigint;
+  /** The declared constant (`Program.constants`) that stands here; only while the node has its type. */
+  readonly name?: string;
 }
 
 /** `hdr.header.field` */

@@ -17,6 +17,8 @@ export interface Program {
   readonly cpuPort?: number;
   /** Strict-priority queues per port that the program needs (intrinsic `priority`). */
   readonly priorityQueues: number;
+  /** Named constants, for those who read the generated program; what is written by name is in the nodes by value too. */
+  readonly constants: readonly NamedConstant[];
   readonly headerTypes: readonly HeaderType[];
   readonly headers: readonly HeaderInstance[];
   readonly metadata: readonly MetadataField[];
@@ -30,6 +32,16 @@ export interface Program {
   readonly egress: Block;
   /** Header instances in the order in which the deparser emits them, if valid. */
   readonly deparser: readonly string[];
+}
+
+export interface NamedConstant {
+  readonly name: string;
+  readonly type: DataType;
+  readonly value: bigint;
+  readonly doc?: string;
+  /** What it and the constants beside it of the same group are values of. */
+  readonly group?: string;
+  readonly at?: SourceLocation;
 }
 
 export interface HeaderType {
@@ -84,11 +96,17 @@ export interface SelectCase {
 
 /** One position of a select case or of a constant table entry. */
 export type KeySet =
-  | { readonly kind: "value"; readonly value: bigint }
+  | { readonly kind: "value"; readonly value: bigint; readonly named?: ConstantName }
   | { readonly kind: "mask"; readonly value: bigint; readonly mask: bigint }
   | { readonly kind: "prefix"; readonly value: bigint; readonly length: number }
   | { readonly kind: "range"; readonly low: bigint; readonly high: bigint }
   | { readonly kind: "any" };
+
+/** A declared constant where a value stands: what it is called, and the type that it has. */
+export interface ConstantName {
+  readonly name: string;
+  readonly type: DataType;
+}
 
 /** Internet checksum (RFC 1071) over `fields`, verified after the parser and written before the deparser while `header` is valid. */
 export interface Checksum {
@@ -154,6 +172,8 @@ export interface TableKey {
 export interface ActionCall {
   readonly action: string;
   readonly arguments: readonly bigint[];
+  /** Which arguments were given by the name of a constant; none when left out. */
+  readonly named?: readonly (ConstantName | undefined)[];
 }
 
 export interface ConstEntry extends ActionCall {

@@ -87,7 +87,7 @@ describe("the printer of expressions", () => {
   });
 
   it("gives a constant its width only where the context does not", () => {
-    expect(text(arithmetic(x, "+", constant(0x800, bit(16))))).toBe("hdr.h.x + 0x800");
+    expect(text(arithmetic(x, "+", constant(0x800, bit(16))))).toBe("hdr.h.x + 0x0800");
     expect(text(concat(constant(5, bit(8)), x))).toBe("8w5 ++ hdr.h.x");
     expect(text(binary(constant(1, bit(16)), "==", constant(2, bit(16))))).toBe("16w1 == 2");
     expect(text(mux(valid("h"), constant(1, bit(8)), constant(0, bit(8))))).toBe(

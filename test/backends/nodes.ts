@@ -173,6 +173,7 @@ export const program = (name: string, more: Partial<Program> = {}): Program => (
   name,
   ports: 4,
   priorityQueues: 1,
+  constants: [],
   headerTypes: [],
   headers: [],
   metadata: [],

@@ -56,6 +56,7 @@ export const emptyProgram: Program = {
   name: "empty",
   ports: 4,
   priorityQueues: 1,
+  constants: [],
   headerTypes: [],
   headers: [],
   metadata: [],

@@ -6,6 +6,7 @@
 #include <core.p4>
 #include <tna.p4>
 
+#include "constants.p4"
 #include "headers.p4"
 #include "parser.p4"
 #include "controls/forwarding.p4"

@@ -14,7 +14,7 @@ parser SwitchIngressParser(packet_in packet,
         hdr.bridge.setValid();
         hdr.bridge.origin = ORIGIN_INGRESS;
         transition select(ig_intr_md.ingress_port) {
-            192: parse_packet_out;
+            CPU_PORT: parse_packet_out;
             default: parse_ethernet;
         }
     }
@@ -22,7 +22,7 @@ parser SwitchIngressParser(packet_in packet,
     state parse_ethernet {
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
-            0x800: parse_ipv4;
+            ETHERTYPE_IPV4: parse_ipv4;
             default: accept;
         }
     }
@@ -32,7 +32,7 @@ parser SwitchIngressParser(packet_in packet,
         ipv4_checksum.add(hdr.ipv4);
         meta.ipv4_checksum_failed = ipv4_checksum.verify();
         transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
-            (4, 5, 0, 17): parse_udp;
+            (4, 5, 0, PROTOCOL_UDP): parse_udp;
             default: accept;
         }
     }
@@ -81,7 +81,7 @@ parser SwitchEgressParser(packet_in packet,
 
     state parse_start {
         transition select(hdr.bridge.ingress_port) {
-            192: parse_packet_out;
+            CPU_PORT: parse_packet_out;
             default: parse_ethernet;
         }
     }
@@ -89,7 +89,7 @@ parser SwitchEgressParser(packet_in packet,
     state parse_ethernet {
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
-            0x800: parse_ipv4;
+            ETHERTYPE_IPV4: parse_ipv4;
             default: accept;
         }
     }
@@ -97,7 +97,7 @@ parser SwitchEgressParser(packet_in packet,
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
         transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
-            (4, 5, 0, 17): parse_udp;
+            (4, 5, 0, PROTOCOL_UDP): parse_udp;
             default: accept;
         }
     }

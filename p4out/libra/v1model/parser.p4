@@ -7,7 +7,7 @@ parser SwitchParser(packet_in packet,
                     inout standard_metadata_t standard_metadata) {
     state start {
         transition select(standard_metadata.ingress_port) {
-            192: parse_packet_out;
+            CPU_PORT: parse_packet_out;
             default: parse_ethernet;
         }
     }
@@ -15,7 +15,7 @@ parser SwitchParser(packet_in packet,
     state parse_ethernet {
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
-            0x800: parse_ipv4;
+            ETHERTYPE_IPV4: parse_ipv4;
             default: accept;
         }
     }
@@ -23,7 +23,7 @@ parser SwitchParser(packet_in packet,
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
         transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
-            (4, 5, 0, 17): parse_udp;
+            (4, 5, 0, PROTOCOL_UDP): parse_udp;
             default: accept;
         }
     }

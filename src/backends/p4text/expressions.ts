@@ -82,6 +82,7 @@ export function operand(e: Expression, scope: Scope, level: number, sized = true
 function print(e: Expression, scope: Scope, sized: boolean): Printed {
   switch (e.kind) {
     case "constant": {
+      if (e.name !== undefined) return { doc: e.name, level: Level.POSTFIX };
       const text = literal(e.value, e.type, sized);
       return { doc: text, level: /^[-(]/.test(text) ? Level.PREFIX : Level.POSTFIX };
     }
@@ -162,7 +163,7 @@ export function negation(e: Expression): Expression {
 /** The operand of a prefix operator; `- -x` must not become `--x`. */
 function signFree(e: Expression, scope: Scope): Doc {
   const doc = operand(e, scope, Level.PREFIX);
-  const isPrefixed = e.kind === "unary" || (e.kind === "constant" && e.value < 0n);
+  const isPrefixed = e.kind === "unary" || (e.kind === "constant" && e.name === undefined && e.value < 0n);
   return isPrefixed ? concat("(", doc, ")") : doc;
 }
 

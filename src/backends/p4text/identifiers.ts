@@ -22,7 +22,8 @@ export interface ControlIdentifiers {
 
 /** `reserved`: further words that the target reserves. */
 export function identifiers(program: Program, reserved: Iterable<string> = []): Identifiers {
-  const global = new Names([...reservedWords.keys(), ...reserved]);
+  // Constants keep their names, which everything can see; others make way for them.
+  const global = new Names([...reservedWords.keys(), ...reserved, ...program.constants.map((k) => k.name)]);
   const headerTypes = new Map(
     program.headerTypes.map((t: HeaderType) => [
       t.name,

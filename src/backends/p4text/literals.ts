@@ -11,13 +11,18 @@ const SMALL = 1024n;
 export function literal(value: bigint, type: DataType, sized: boolean): string {
   if (type.kind === "bool") return value === 0n ? "false" : "true";
   const magnitude = value < 0n ? -value : value;
-  const digits = magnitude < SMALL ? magnitude.toString() : `0x${magnitude.toString(16)}`;
+  const digits = magnitude < SMALL ? magnitude.toString() : `0x${wholeBytes(magnitude.toString(16))}`;
   const sign = value < 0n ? "-" : "";
   if (!sized) return sign + digits;
   // The magnitude of the smallest signed value does not fit its own type: `-8s128` would wrap before the sign applies.
   if (type.kind === "int" && value === -(1n << BigInt(type.width - 1)))
     return `(int<${type.width}>)${sign}${digits}`;
   return `${sign}${type.width}${type.kind === "int" ? "s" : "w"}${digits}`;
+}
+
+/** `800` as `0800`: people know ether types and the like by whole bytes. */
+function wholeBytes(digits: string): string {
+  return digits.length % 2 === 0 ? digits : `0${digits}`;
 }
 
 /** A mask: all its digits, so that it can be read beside the value. */
@@ -37,7 +42,7 @@ export function keySet(set: KeySet, type: DataType, spellRange = false): string 
     case "any":
       return spellRange ? `0..${hexadecimal((1n << BigInt(width)) - 1n, width)}` : "_";
     case "value":
-      return literal(set.value, type, false);
+      return set.named?.name ?? literal(set.value, type, false);
     case "mask":
       return `${hexadecimal(set.value, width)} &&& ${hexadecimal(set.mask, width)}`;
     case "prefix": {

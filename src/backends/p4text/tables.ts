@@ -22,7 +22,12 @@ export interface TableText {
 
 interface CallText {
   readonly local: string;
-  readonly arguments: readonly { readonly value: bigint; readonly type: DataType }[];
+  readonly arguments: readonly {
+    readonly value: bigint;
+    readonly type: DataType;
+    /** The constant that stands for it. */
+    readonly name?: string | undefined;
+  }[];
 }
 
 export function tableText(t: TableText): Doc {
@@ -78,7 +83,7 @@ function call(c: CallText): Doc {
     c.local,
     list(
       "(",
-      c.arguments.map((a) => literal(a.value, a.type, false)),
+      c.arguments.map((a) => a.name ?? literal(a.value, a.type, false)),
       ")",
     ),
   );

@@ -1,4 +1,5 @@
-import type { IntrinsicName, IntrinsicReference } from "../../ir/index.ts";
+import type { IntrinsicName, IntrinsicReference, NamedConstant } from "../../ir/index.ts";
+import { bit } from "../../ir/index.ts";
 import { type IntrinsicText, Level } from "../p4text/expressions.ts";
 
 /**
@@ -11,7 +12,12 @@ interface Mapping {
 }
 
 /** Instance type of a packet that was cloned in ingress (simple_switch). */
-export const INGRESS_CLONE = 1n;
+export const INGRESS_CLONE: NamedConstant = {
+  name: "INGRESS_CLONE",
+  type: bit(32),
+  value: 1n,
+  group: "standard_metadata.instance_type of a packet that was cloned in ingress",
+};
 
 const shared: Record<IntrinsicName, Mapping> = {
   ingress_port: { field: "ingress_port" },
@@ -20,7 +26,10 @@ const shared: Record<IntrinsicName, Mapping> = {
   replication_id: { field: "egress_rid" },
   priority: { field: "priority" },
   packet_length: { field: "packet_length" },
-  is_clone: { field: "instance_type", test: { operator: "==", text: "INGRESS_CLONE", value: INGRESS_CLONE } },
+  is_clone: {
+    field: "instance_type",
+    test: { operator: "==", text: INGRESS_CLONE.name, value: INGRESS_CLONE.value },
+  },
   parser_failed: { field: "parser_error", test: { operator: "!=", text: "error.NoError", value: 0n } },
   checksum_failed: { field: "checksum_error", test: { operator: "==", text: "1", value: 1n } },
   enqueue_depth: { field: "enq_qdepth" },

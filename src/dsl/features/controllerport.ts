@@ -1,3 +1,4 @@
+import { bit } from "../../ir/index.ts";
 import { packetIn, packetOut } from "../../wire/controllerport.ts";
 import { callSite } from "../callsite.ts";
 import type { ProgramBuilder } from "../program.ts";
@@ -18,11 +19,12 @@ export function controllerPort(p: ProgramBuilder) {
       at: callSite(),
     });
   }
+  const cpu = p.constant("CPU_PORT", bit(9), port, "the controller's port");
   const net = p.once(internet);
   const toController = p.packetIn(packetIn);
   const fromController = p.packetOut(packetOut);
   const parsePacketOut = p.parser.state("parse_packet_out");
-  net.start.select(intrinsic.ingress_port).on(port, parsePacketOut);
+  net.start.select(intrinsic.ingress_port).on(cpu, parsePacketOut);
   parsePacketOut.extract(fromController).otherwise(net.parseEthernet);
 
   const receive = p.control(
@@ -47,12 +49,12 @@ export function controllerPort(p: ProgramBuilder) {
     "Packets to the controller carry the port they came in on.",
   );
   deliver.apply((s) => {
-    s.if(intrinsic.egress_port.eq(port), (then) => {
+    s.if(intrinsic.egress_port.eq(cpu), (then) => {
       then.setValid(toController);
       then.set(toController.ingress_port, intrinsic.ingress_port);
       then.set(toController.padding, 0);
     });
   });
   p.egress("deliver", (s) => s.invoke(deliver));
-  return { port, fromController };
+  return { port, cpu, fromController };
 }

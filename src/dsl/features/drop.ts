@@ -86,7 +86,7 @@ export function thresholdEntries(feature: DropFeature) {
 
 function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
   const { ipv4 } = p.once(internet);
-  const { plan, trafficClass: found } = p.once(trafficClass);
+  const { plan, trafficClass: found, classOf } = p.once(trafficClass);
   for (const name of Object.keys(keep)) {
     const wrong =
       Number(name) === plan.control.class
@@ -99,7 +99,13 @@ function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
   }
   const event = p.metadata("drop_event", bit(8), "what selective dropping did");
   const excess = p.metadata("queue_excess", u32, "packets by which the queue was too long for the class");
-  const code = (name: DropEvent): number => DROP_EVENTS.indexOf(name);
+  const code = p.constants(
+    "SELECTIVE_DROP",
+    bit(8),
+    DROP_EVENTS,
+    "What selective dropping did with a packet.",
+  );
+  const ecn = p.constants("ECN", bit(2), Ecn, "The ECN bits (RFC 3168) as importance.");
 
   const c = p.control(
     "selective_drop",
@@ -109,14 +115,14 @@ function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
   const events = c.counter("events", DROP_EVENTS, "what became of the packet");
   const exempt = c.action("exempt", {}, (a) => {
     a.set(excess, 0);
-    a.set(event, code("exempt"));
+    a.set(event, code.exempt);
   });
   const within = c.action(
     "keep",
     { packets: u32 },
     (a, { packets }) => {
       a.set(excess, intrinsic.enqueue_depth.cast(u32).subSat(packets));
-      a.set(event, code("kept"));
+      a.set(event, code.kept);
     },
     "how many packets may wait before this one",
   );
@@ -131,17 +137,17 @@ function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
   c.apply((s) =>
     s.if(p.valid(ipv4).and(intrinsic.is_clone.not()), (whole) => {
       // Not left to the table's contents: control is never dropped.
-      whole.if(found.ne(plan.control.class), (then) => then.apply(threshold));
+      whole.if(found.ne(classOf(plan.control.class)), (then) => then.apply(threshold));
       whole.if(excess.ne(0), (then) =>
         then.if(
-          ipv4.ecn.eq(Ecn.NON_ECT),
+          ipv4.ecn.eq(ecn.NON_ECT),
           (droppable) => {
             droppable.drop();
-            droppable.set(event, code("drop_unimportant"));
+            droppable.set(event, code.drop_unimportant);
           },
           (important) => {
-            important.set(ipv4.ecn, Ecn.CE);
-            important.set(event, code("marked"));
+            important.set(ipv4.ecn, ecn.CE);
+            important.set(event, code.marked);
           },
         ),
       );

@@ -4,13 +4,12 @@ import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
 import { ProgramError } from "../programerror.ts";
 import { exactly } from "../steps.ts";
 import { mux, value } from "../value.ts";
-import { FORWARDING_EVENTS, forwardingState, isForwarding } from "./forwarding.ts";
+import { forwardingState, isForwarding } from "./forwarding.ts";
 import { internet } from "./internet.ts";
 import { indexBits, nextHopGroup } from "./nexthopgroup.ts";
 
 /** What became of packets whose route points to a group; cells of counter `ecmp.events`. */
 export const ECMP_EVENTS = ["sprayed", "drop_no_group", "drop_no_member"] as const;
-type EcmpEvent = (typeof ECMP_EVENTS)[number];
 
 export interface EcmpOptions {
   /** Groups of next hops, 1 to 65536. */
@@ -119,12 +118,17 @@ function buildEcmp(p: ProgramBuilder, o: EcmpOptions): void {
     });
   }
   const { ethernet } = p.once(internet);
-  const { event: forwarded } = p.once(forwardingState);
+  const { event: forwarded, code: forwarding } = p.once(forwardingState);
   const { group, pending } = p.once(nextHopGroup);
   const turnType: BitType = bit(8);
   const index = p.metadata("ecmp_index", turnType, "the packet's member of the group");
   const event = p.metadata("ecmp_event", bit(8), "what ECMP did");
-  const code = (name: EcmpEvent): number => ECMP_EVENTS.indexOf(name);
+  const code = p.constants(
+    "ECMP",
+    bit(8),
+    ECMP_EVENTS,
+    "What ECMP did with a packet whose route points to a group.",
+  );
 
   const c = p.control("ecmp", "ingress", "Chooses the next hop of packets whose route points to a group.");
   const events = c.counter("events", ECMP_EVENTS, "what became of the packet");
@@ -142,7 +146,7 @@ function buildEcmp(p: ProgramBuilder, o: EcmpOptions): void {
       }),
     "round robin over members 0 to last",
   );
-  const noGroup = c.action("no_group", {}, (a) => a.set(event, code("drop_no_group")));
+  const noGroup = c.action("no_group", {}, (a) => a.set(event, code.drop_no_group));
   const groups = c.table("group", {
     doc: "groups of next hops",
     key: { group: exactly(group) },
@@ -160,7 +164,7 @@ function buildEcmp(p: ProgramBuilder, o: EcmpOptions): void {
     },
     "to the next hop; its route did the rest",
   );
-  const noMember = c.action("no_member", {}, (a) => a.set(event, code("drop_no_member")));
+  const noMember = c.action("no_member", {}, (a) => a.set(event, code.drop_no_member));
   const members = c.table("member", {
     doc: "next hops by group and number",
     key: { group: exactly(group), index: exactly(index) },
@@ -175,6 +179,6 @@ function buildEcmp(p: ProgramBuilder, o: EcmpOptions): void {
     s.count(events, event.cast(bit(32)));
   });
   // The route dropped the packet until a member takes it; one whose time to live has ended stays dropped.
-  const isForwarded = forwarded.eq(FORWARDING_EVENTS.indexOf("forwarded"));
+  const isForwarded = forwarded.eq(forwarding.forwarded);
   p.ingress("deliver", (s) => s.if(pending.eq(1).and(isForwarded), (then) => then.invoke(c)));
 }

@@ -42,8 +42,7 @@ export function ipv4Forwarding(options: ForwardingOptions = {}): Feature {
 
 function buildForwarding(p: ProgramBuilder, routes: number): void {
   const { ethernet, ipv4 } = p.once(internet);
-  const { event, local } = p.once(forwardingState);
-  const code = (name: (typeof FORWARDING_EVENTS)[number]) => FORWARDING_EVENTS.indexOf(name);
+  const { event, local, code } = p.once(forwardingState);
 
   const c = p.control("forwarding", "ingress", "IPv4 forwarding by longest prefix match.");
   const events = c.counter("events", FORWARDING_EVENTS, "what became of the packet");
@@ -55,7 +54,7 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
       a.set(ethernet.src_addr, ethernet.dst_addr);
       a.set(ethernet.dst_addr, dst_mac);
       a.set(ipv4.ttl, ipv4.ttl.sub(1));
-      a.set(event, code("forwarded"));
+      a.set(event, code.forwarded);
     },
     "to the next hop",
   );
@@ -66,7 +65,7 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
       // Dropped unless a feature that serves the address takes it.
       a.drop();
       a.set(local, 1);
-      a.set(event, code("local"));
+      a.set(event, code.local);
     },
     "for an address of the switch",
   );
@@ -82,14 +81,14 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
         a.set(pending, 1);
         a.set(ethernet.src_addr, ethernet.dst_addr);
         a.set(ipv4.ttl, ipv4.ttl.sub(1));
-        a.set(event, code("forwarded"));
+        a.set(event, code.forwarded);
       },
       "to a group of next hops",
     );
   };
   const noRoute = c.action("no_route", {}, (a) => {
     a.drop();
-    a.set(event, code("drop_no_route"));
+    a.set(event, code.drop_no_route);
   });
   const route = c.table("route", {
     doc: "where IPv4 packets go",
@@ -101,7 +100,7 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
   });
   const refuse = (s: Steps, reason: (typeof FORWARDING_EVENTS)[number]): void => {
     s.drop();
-    s.set(event, code(reason));
+    s.set(event, code[reason]);
   };
   c.apply((s) => {
     s.if(
@@ -118,7 +117,7 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
               (whole) => {
                 whole.apply(route);
                 // After the subtraction: 0 was 1, and 255 was 0.
-                whole.if(event.eq(code("forwarded")).and(ipv4.ttl.eq(0).or(ipv4.ttl.eq(255))), (then) =>
+                whole.if(event.eq(code.forwarded).and(ipv4.ttl.eq(0).or(ipv4.ttl.eq(255))), (then) =>
                   refuse(then, "drop_ttl"),
                 );
               },
@@ -134,6 +133,7 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
 export function forwardingState(p: ProgramBuilder) {
   return {
     event: p.metadata("forwarding_event", bit(8), "what forwarding did"),
+    code: p.constants("FORWARDING", bit(8), FORWARDING_EVENTS, "What forwarding did with a packet."),
     local: p.metadata("local", bit(1), "the packet is for an address of the switch"),
   };
 }

@@ -1,3 +1,4 @@
+import { bit } from "../../ir/index.ts";
 import { ETHERTYPE_IPV4, ethernet, ipv4, PROTOCOL_UDP, udp } from "../../wire/internet.ts";
 import type { ProgramBuilder } from "../program.ts";
 
@@ -10,13 +11,15 @@ export function internet(p: ProgramBuilder) {
   const parseEthernet = p.parser.state("parse_ethernet");
   const parseIpv4 = p.parser.state("parse_ipv4");
   const parseUdp = p.parser.state("parse_udp");
+  const etherType = p.constants("ETHERTYPE", bit(16), { IPV4: ETHERTYPE_IPV4 });
+  const protocol = p.constants("PROTOCOL", bit(8), { UDP: PROTOCOL_UDP }, "Protocols above IP.");
   start.otherwise(parseEthernet);
-  parseEthernet.extract(eth).select(eth.ether_type).on(ETHERTYPE_IPV4, parseIpv4);
+  parseEthernet.extract(eth).select(eth.ether_type).on(etherType.IPV4, parseIpv4);
   // Options and later fragments have no UDP header at a fixed place; such packets are forwarded or dropped by IPv4 alone.
   parseIpv4
     .extract(ip)
     .select(ip.version, ip.ihl, ip.frag_offset, ip.protocol)
-    .on([4, 5, 0, PROTOCOL_UDP], parseUdp);
+    .on([4, 5, 0, protocol.UDP], parseUdp);
   parseUdp.extract(datagram).select(datagram.dst_port);
   p.checksum(ip, "hdr_checksum");
   return { ethernet: eth, ipv4: ip, udp: datagram, start, parseEthernet, parseIpv4, parseUdp };

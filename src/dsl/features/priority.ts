@@ -1,14 +1,9 @@
 import { bit } from "../../ir/index.ts";
-import {
-  BEST_EFFORT,
-  type TrafficPlan,
-  type TrafficPlanOptions,
-  trafficPlan,
-} from "../../wire/trafficclass.ts";
+import { type TrafficPlan, type TrafficPlanOptions, trafficPlan } from "../../wire/trafficclass.ts";
 import { callSite } from "../callsite.ts";
 import type { ProgramBuilder } from "../program.ts";
 import { ProgramError } from "../programerror.ts";
-import { type PriorityFeature, trafficClass } from "./trafficclass.ts";
+import { classNames, type PriorityFeature, trafficClass } from "./trafficclass.ts";
 
 export type PriorityOptions = TrafficPlanOptions;
 
@@ -32,12 +27,6 @@ function checkedPlan(options: PriorityOptions, at: ReturnType<typeof callSite>):
     if (!(error instanceof RangeError)) throw error;
     throw new ProgramError({ code: "GP1701", message: `priority: ${error.message}`, at });
   }
-}
-
-/** Cells of counter `priority_queue.packets`, by class. */
-export function classNames(plan: TrafficPlan): readonly string[] {
-  const names = Array.from({ length: plan.control.class + 1 }, (_, i) => `gradient_${i}`);
-  return names.with(BEST_EFFORT, "best_effort").with(plan.control.class, "control");
 }
 
 function buildPriority(p: ProgramBuilder, plan: TrafficPlan): void {

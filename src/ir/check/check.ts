@@ -25,6 +25,7 @@ export function check(program: Program): readonly Diagnostic[] {
   checkPorts(program, report);
   checkNames(program, report);
   checkWidths(program, report);
+  for (const k of program.constants) types.constant(k.value, k.type, k.at, `constant ${k.name}:`);
   checkParser(program, names, types, report);
   checkTables(program, names, types, report);
   for (const [statement, place] of placedStatements(program)) types.statement(statement, place);

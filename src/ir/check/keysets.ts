@@ -1,11 +1,13 @@
 import type { KeySet } from "../program.ts";
-import { type DataType, rangeOf, typeName, widthOf } from "../types.ts";
+import { type DataType, rangeOf, sameType, typeName, widthOf } from "../types.ts";
 import { hasWidth } from "./types.ts";
 
 /** Why a value, mask, prefix or range does not lie within the type of its key, or undefined when it does. */
 export function misfit(set: KeySet, type: DataType): string | undefined {
   // The key itself is reported.
   if (!hasWidth(type)) return undefined;
+  if (set.kind === "value" && set.named !== undefined && !sameType(set.named.type, type))
+    return `${set.named.name} is ${typeName(set.named.type)}, not ${typeName(type)}`;
   const [low, high] = rangeOf(type);
   const outside = (v: bigint): boolean => v < low || v > high;
   const length = set.kind === "prefix" ? set.length : 0;

@@ -74,6 +74,7 @@ export function checkNames(program: Program, report: Report): void {
     }
   };
   scope("program", "member", [{ name: program.name }]);
+  scope("constant", "declaration", program.constants);
   scope("header", "member", program.headers);
   for (const type of program.headerTypes) {
     scope(
@@ -84,6 +85,7 @@ export function checkNames(program: Program, report: Report): void {
   }
   scope("metadata field", "member", program.metadata);
   scope("parser state", "state", program.parser);
+  checkHidden("parser state", program.parser, program, report);
   scope("control", "declaration", program.controls);
   for (const c of program.controls) {
     // Objects of a control share one scope in P4, and the kinds of P4Info have one each: unique names serve both.
@@ -104,6 +106,12 @@ export function checkNames(program: Program, report: Report): void {
         "declaration",
         a.parameters.map((p) => ({ name: p.name, ...place(a.at) })),
       );
+      checkHidden(
+        `parameter of ${a.name}`,
+        a.parameters.map((p) => ({ name: p.name, ...place(a.at) })),
+        program,
+        report,
+      );
     }
     for (const t of c.tables) {
       // Match fields are named by an annotation, so that P4's own words are free; identifiers they must be.
@@ -119,6 +127,14 @@ export function checkNames(program: Program, report: Report): void {
       if (twice !== undefined)
         report({ code: "GP1202", message: `match field ${twice} of ${t.name} is declared twice`, at: t.at });
     }
+  }
+}
+
+/** Names of an inner scope that would stand for something else than the program's constants. */
+function checkHidden(what: string, named: readonly Named[], { constants }: Program, report: Report): void {
+  for (const n of named) {
+    if (constants.some((k) => k.name === n.name))
+      report({ code: "GP1202", message: `${what} ${n.name} has the name of a constant`, at: n.at });
   }
 }
 

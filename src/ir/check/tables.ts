@@ -10,6 +10,7 @@ import {
   type Table,
 } from "../program.ts";
 import type { SourceLocation } from "../source.ts";
+import { sameType, typeName } from "../types.ts";
 import { includes, misfit, uncanonical } from "./keysets.ts";
 import type { Names } from "./names.ts";
 import { hasWidth, type TypeChecker } from "./types.ts";
@@ -101,7 +102,12 @@ function checkCall(
   }
   action.parameters.forEach((p, i) => {
     const value = call.arguments[i];
-    if (value !== undefined) types.constant(value, p.type, at, `parameter ${p.name} of ${call.action}:`);
+    if (value === undefined) return;
+    const named = call.named?.[i];
+    if (named !== undefined && !sameType(named.type, p.type)) {
+      const message = `parameter ${p.name} of ${call.action} is ${typeName(p.type)}, ${named.name} is ${typeName(named.type)}`;
+      report({ code: "GP1104", message, at });
+    } else types.constant(value, p.type, at, `parameter ${p.name} of ${call.action}:`);
   });
 }
 

@@ -24,6 +24,7 @@ export function checkWidths(program: Program, report: Report): void {
   };
   for (const h of program.headerTypes)
     for (const f of h.fields) declared(`field ${h.name}.${f.name}`, f.type, h.at);
+  for (const k of program.constants) declared(`constant ${k.name}`, k.type, k.at);
   for (const m of program.metadata) declared(`metadata field ${m.name}`, m.type, m.at);
   for (const c of program.controls) {
     for (const r of c.registers) declared(`a cell of ${r.name}`, r.type, r.at);
@@ -145,7 +146,8 @@ export class TypeChecker {
     }
     switch (e.kind) {
       case "constant":
-        this.constant(e.value, e.type, at);
+        // A named one is checked where it is declared.
+        if (e.name === undefined) this.constant(e.value, e.type, at);
         break;
       case "field":
         this.#declared(this.#names.fieldType(e.header, e.field), e, `field ${e.header}.${e.field}`, at);

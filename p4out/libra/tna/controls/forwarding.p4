@@ -30,7 +30,7 @@ control Forwarding(inout headers_t hdr,
         hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
         hdr.ethernet.dst_addr = dst_mac;
         hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
-        meta.forwarding_event = 0;
+        meta.forwarding_event = FORWARDING_FORWARDED;
     }
 
     // for an address of the switch
@@ -39,14 +39,14 @@ control Forwarding(inout headers_t hdr,
         route_counter.count();
         ig_dprsr_md.drop_ctl = 1;
         meta.local = 1;
-        meta.forwarding_event = 1;
+        meta.forwarding_event = FORWARDING_LOCAL;
     }
 
     @name(".forwarding.no_route")
     action no_route() {
         route_counter.count();
         ig_dprsr_md.drop_ctl = 1;
-        meta.forwarding_event = 6;
+        meta.forwarding_event = FORWARDING_DROP_NO_ROUTE;
     }
 
     // where IPv4 packets go
@@ -68,18 +68,21 @@ control Forwarding(inout headers_t hdr,
     apply {
         if (ig_prsr_md.parser_err != PARSER_ERROR_OK) {
             ig_dprsr_md.drop_ctl = 1;
-            meta.forwarding_event = 2;
+            meta.forwarding_event = FORWARDING_DROP_TRUNCATED;
         } else if (!hdr.ipv4.isValid() || hdr.ipv4.version != 4 || hdr.ipv4.ihl != 5) {
             ig_dprsr_md.drop_ctl = 1;
-            meta.forwarding_event = 3;
+            meta.forwarding_event = FORWARDING_DROP_NOT_IPV4;
         } else if (hdr.ipv4.isValid() && meta.ipv4_checksum_failed) {
             ig_dprsr_md.drop_ctl = 1;
-            meta.forwarding_event = 4;
+            meta.forwarding_event = FORWARDING_DROP_CHECKSUM;
         } else {
             route.apply();
-            if (meta.forwarding_event == 0 && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)) {
+            if (
+                meta.forwarding_event == FORWARDING_FORWARDED
+                    && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)
+            ) {
                 ig_dprsr_md.drop_ctl = 1;
-                meta.forwarding_event = 5;
+                meta.forwarding_event = FORWARDING_DROP_TTL;
             }
         }
         events.count(meta.forwarding_event);

@@ -9,7 +9,7 @@ control ToController(inout headers_t hdr,
                      inout egress_intrinsic_metadata_for_deparser_t eg_dprsr_md,
                      inout egress_intrinsic_metadata_for_output_port_t eg_oport_md) {
     apply {
-        if (eg_intr_md.egress_port == 192) {
+        if (eg_intr_md.egress_port == CPU_PORT) {
             hdr.packet_in.setValid();
             hdr.packet_in.ingress_port = hdr.bridge.ingress_port;
             hdr.packet_in.padding = 0;

@@ -26,7 +26,7 @@ control Forwarding(inout headers_t hdr,
         hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
         hdr.ethernet.dst_addr = dst_mac;
         hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
-        meta.forwarding_event = 0;
+        meta.forwarding_event = FORWARDING_FORWARDED;
     }
 
     // for an address of the switch
@@ -34,13 +34,13 @@ control Forwarding(inout headers_t hdr,
     action to_local() {
         mark_to_drop(standard_metadata);
         meta.local = 1;
-        meta.forwarding_event = 1;
+        meta.forwarding_event = FORWARDING_LOCAL;
     }
 
     @name(".forwarding.no_route")
     action no_route() {
         mark_to_drop(standard_metadata);
-        meta.forwarding_event = 6;
+        meta.forwarding_event = FORWARDING_DROP_NO_ROUTE;
     }
 
     // where IPv4 packets go
@@ -62,18 +62,21 @@ control Forwarding(inout headers_t hdr,
     apply {
         if (standard_metadata.parser_error != error.NoError) {
             mark_to_drop(standard_metadata);
-            meta.forwarding_event = 2;
+            meta.forwarding_event = FORWARDING_DROP_TRUNCATED;
         } else if (!hdr.ipv4.isValid() || hdr.ipv4.version != 4 || hdr.ipv4.ihl != 5) {
             mark_to_drop(standard_metadata);
-            meta.forwarding_event = 3;
+            meta.forwarding_event = FORWARDING_DROP_NOT_IPV4;
         } else if (standard_metadata.checksum_error == 1) {
             mark_to_drop(standard_metadata);
-            meta.forwarding_event = 4;
+            meta.forwarding_event = FORWARDING_DROP_CHECKSUM;
         } else {
             route.apply();
-            if (meta.forwarding_event == 0 && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)) {
+            if (
+                meta.forwarding_event == FORWARDING_FORWARDED
+                    && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)
+            ) {
                 mark_to_drop(standard_metadata);
-                meta.forwarding_event = 5;
+                meta.forwarding_event = FORWARDING_DROP_TTL;
             }
         }
         events.count((bit<32>)meta.forwarding_event);

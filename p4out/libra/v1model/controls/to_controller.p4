@@ -6,7 +6,7 @@ control ToController(inout headers_t hdr,
                      inout metadata_t meta,
                      inout standard_metadata_t standard_metadata) {
     apply {
-        if (standard_metadata.egress_port == 192) {
+        if (standard_metadata.egress_port == CPU_PORT) {
             hdr.packet_in.setValid();
             hdr.packet_in.ingress_port = standard_metadata.ingress_port;
             hdr.packet_in.padding = 0;

@@ -124,7 +124,7 @@ export function stepsText(steps: readonly Step[], place: Place): readonly Doc[] 
       case "architecture":
         return assignment(
           s.field,
-          s.cast === undefined || s.value.kind === "constant"
+          s.cast === undefined || (s.value.kind === "constant" && s.value.name === undefined)
             ? text(s.value)
             : expression({ kind: "cast", type: s.cast, operand: s.value }, scope),
         );

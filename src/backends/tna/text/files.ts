@@ -1,4 +1,5 @@
 import { comment } from "../../p4text/comments.ts";
+import { constantTexts } from "../../p4text/constants.ts";
 import { expression } from "../../p4text/expressions.ts";
 import {
   braces,
@@ -27,16 +28,17 @@ export function tnaFiles(program: TnaProgram): ReadonlyMap<string, string> {
   templates ??= loadTemplates("tna");
   const fill = templates;
   const name = program.source.name;
-  const file = (template: string, part: string, view: Readonly<Record<string, unknown>>): string =>
+  const file: FileMaker = (template, part, view) =>
     tidy(fill(template, { program: name, version, part, ...view }));
-  const place = (gress: Gress): Place => ({ gress, names: { bridge: program.bridge?.header ?? "bridge" } });
-
+  const parts = partFiles(program, file);
+  const constants = constantTexts(program.source.constants, parts.values());
   const files = new Map<string, string>();
   files.set(
     `${name}.p4`,
     file("main.p4", "the package", {
       doc: program.source.doc === undefined ? "" : render(comment(program.source.doc, 0)),
       includes: [
+        ...(constants.length > 0 ? ["constants.p4"] : []),
         "headers.p4",
         "parser.p4",
         ...applicationOrder(program.controls).map((c) => `controls/${c.name}.p4`),
@@ -46,6 +48,17 @@ export function tnaFiles(program: TnaProgram): ReadonlyMap<string, string> {
       ],
     }),
   );
+  if (constants.length > 0)
+    files.set("constants.p4", file("constants.p4", "constants", { groups: constants.map((k) => render(k)) }));
+  return new Map([...files, ...parts]);
+}
+
+type FileMaker = (template: string, part: string, view: Readonly<Record<string, unknown>>) => string;
+
+/** What stands below the main file and the constants. */
+function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, string> {
+  const place = (gress: Gress): Place => ({ gress, names: { bridge: program.bridge?.header ?? "bridge" } });
+  const files = new Map<string, string>();
   files.set(
     "headers.p4",
     file("headers.p4", "headers and metadata", {

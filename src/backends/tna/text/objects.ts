@@ -1,4 +1,4 @@
-import { typeName } from "../../../ir/index.ts";
+import { type ActionCall, typeName } from "../../../ir/index.ts";
 import { comment, wrap } from "../../p4text/comments.ts";
 import { expression } from "../../p4text/expressions.ts";
 import { braces, concat, type Doc, hardline, INDENT, lines, list, WIDTH } from "../../p4text/layout.ts";
@@ -97,11 +97,12 @@ function actionText(action: TnaAction, place: Place): Doc {
 
 function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
   const actions = new Map(control.actions.map((a) => [a.name, a]));
-  const call = (name: string, values: readonly bigint[]) => ({
+  const call = ({ action: name, arguments: values, named }: ActionCall) => ({
     local: table.actions.find((a) => a.name === name)?.local ?? name,
     arguments: values.map((value, i) => ({
       value,
       type: actions.get(name)?.parameters[i]?.type ?? { kind: "bit" as const, width: 32 },
+      name: named?.[i]?.name,
     })),
   });
   return tableText({
@@ -116,10 +117,10 @@ function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
     actions: table.actions,
     size: table.size,
     defaultAction: {
-      ...call(table.defaultAction.action, table.defaultAction.arguments),
+      ...call(table.defaultAction),
       constant: table.defaultAction.constant,
     },
-    entries: table.constEntries.map((e) => ({ ...call(e.action, e.arguments), keys: e.keys })),
+    entries: table.constEntries.map((e) => ({ ...call(e), keys: e.keys })),
     properties: [
       // Left out, it would be 512.
       ...(table.constEntries.length > 0 ? [`size = ${table.constEntries.length};`] : []),

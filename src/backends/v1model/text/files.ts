@@ -1,10 +1,9 @@
-import type { Expression } from "../../../ir/index.ts";
 import { comment } from "../../p4text/comments.ts";
+import { constantTexts } from "../../p4text/constants.ts";
 import { type Doc, INDENT, lines, render } from "../../p4text/layout.ts";
-import { some } from "../../p4text/rewrite.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
 import { version } from "../../version.ts";
-import { everyExpression } from "../expressionsof.ts";
+import { INGRESS_CLONE } from "../intrinsics.ts";
 import type { LoweredBlock, LoweredControl, LoweredPipeline, LoweredProgram } from "../lowered.ts";
 import { blockText } from "./blocks.ts";
 import { checksumTexts } from "./checksums.ts";
@@ -19,16 +18,18 @@ export function p4Files(program: LoweredProgram): ReadonlyMap<string, string> {
   templates ??= loadTemplates("v1model");
   const fill = templates;
   const name = program.source.name;
-  const file = (template: string, part: string, view: Readonly<Record<string, unknown>>): string =>
+  const file: FileMaker = (template, part, view) =>
     tidy(fill(template, { program: name, version, part, ...view }));
 
-  const controls = program.controls.map((c) => [`controls/${c.name}.p4`, c] as const);
+  const parts = partFiles(program, file);
+  const constants = constantTexts([...program.source.constants, INGRESS_CLONE], parts.values());
   const files = new Map<string, string>();
   files.set(
     `${name}.p4`,
     file("main.p4", "the package", {
       doc: program.source.doc === undefined ? "" : render(comment(program.source.doc, 0)),
       includes: [
+        ...(constants.length > 0 ? ["constants.p4"] : []),
         "headers.p4",
         "parser.p4",
         "checksums.p4",
@@ -39,10 +40,20 @@ export function p4Files(program: LoweredProgram): ReadonlyMap<string, string> {
       ],
     }),
   );
+  if (constants.length > 0)
+    files.set("constants.p4", file("constants.p4", "constants", { groups: constants.map((k) => render(k)) }));
+  return new Map([...files, ...parts]);
+}
+
+type FileMaker = (template: string, part: string, view: Readonly<Record<string, unknown>>) => string;
+
+/** What stands below the main file and the constants. */
+function partFiles(program: LoweredProgram, file: FileMaker): ReadonlyMap<string, string> {
+  const controls = program.controls.map((c) => [`controls/${c.name}.p4`, c] as const);
+  const files = new Map<string, string>();
   files.set(
     "headers.p4",
     file("headers.p4", "headers and metadata", {
-      usesClone: everyExpression(program).some((e) => some(e, isCloneTest)),
       types: headerTypeTexts(program).map((t) => render(t)),
       headers: render(headersStruct(program)),
       metadata: render(metadataStruct(program)),
@@ -112,10 +123,6 @@ function blockBody(block: LoweredBlock, gress: "ingress" | "egress"): string {
 
 function body(statements: readonly Doc[]): string {
   return statements.length === 0 ? "" : render(lines(statements), 2 * INDENT);
-}
-
-function isCloneTest(e: Expression): boolean {
-  return e.kind === "intrinsic" && e.name === "is_clone";
 }
 
 /** Exactly one line end at the end of the file. */

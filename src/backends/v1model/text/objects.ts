@@ -1,4 +1,4 @@
-import { typeName } from "../../../ir/index.ts";
+import { type ActionCall, typeName } from "../../../ir/index.ts";
 import { comment } from "../../p4text/comments.ts";
 import { expression } from "../../p4text/expressions.ts";
 import { braces, concat, type Doc, hardline, INDENT, lines, list } from "../../p4text/layout.ts";
@@ -61,11 +61,14 @@ function actionText(action: LoweredAction, control: LoweredControl): Doc {
 
 function v1modelTable(table: LoweredTable, control: LoweredControl): Doc {
   const actions = new Map(control.actions.map((a) => [a.name, a]));
-  const call = (name: string, values: readonly bigint[]) => ({
+  const call = ({ action: name, arguments: values, named }: ActionCall) => ({
     local: table.actions.find((a) => a.name === name)?.local ?? name,
     arguments: values.map((value, i) => {
       const type = storageType(actions.get(name)?.parameters[i]?.type ?? { kind: "bit", width: 32 });
-      return { value: unsigned(value, type), type };
+      const constant = named?.[i];
+      // A signed one would not have the parameter's type.
+      const text = constant?.type.kind === "bit" ? { name: constant.name } : {};
+      return { value: unsigned(value, type), type, ...text };
     }),
   });
   return tableText({
@@ -80,10 +83,10 @@ function v1modelTable(table: LoweredTable, control: LoweredControl): Doc {
     actions: table.actions,
     size: table.size,
     defaultAction: {
-      ...call(table.defaultAction.action, table.defaultAction.arguments),
+      ...call(table.defaultAction),
       constant: table.defaultAction.constant,
     },
-    entries: table.constEntries.map((e) => ({ ...call(e.action, e.arguments), keys: e.keys })),
+    entries: table.constEntries.map((e) => ({ ...call(e), keys: e.keys })),
     properties: table.directCounterLocal === undefined ? [] : [`counters = ${table.directCounterLocal};`],
   });
 }

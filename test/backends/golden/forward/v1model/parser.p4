@@ -8,7 +8,7 @@ parser SwitchParser(packet_in packet,
     state start {
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
-            0x800: parse_ipv4;
+            0x0800: parse_ipv4;
             default: accept;
         }
     }

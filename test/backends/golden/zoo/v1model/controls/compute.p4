@@ -70,7 +70,7 @@ control Compute(inout headers_t hdr,
         meta.acc = 0;
         rules.apply();
         if (classify.apply().hit) {
-            meta.session = 0x800;
+            meta.session = 0x0800;
         } else {
             sums(meta.acc + 1);
             if (hdr.op.a == hdr.op.b) {

@@ -1,0 +1,33 @@
+import { type NamedConstant, typeName } from "../../ir/index.ts";
+import { comment } from "./comments.ts";
+import { concat, type Doc, hardline, lines, WIDTH } from "./layout.ts";
+import { literal } from "./literals.ts";
+
+/** Declarations of the constants whose names stand in the program's text, one block for each group. */
+export function constantTexts(constants: readonly NamedConstant[], texts: Iterable<string>): readonly Doc[] {
+  const words = new Set([...texts].flatMap((text) => text.match(/\b[A-Z_a-z][A-Z_a-z0-9]*\b/g) ?? []));
+  const groups: NamedConstant[][] = [];
+  for (const constant of constants) {
+    if (!words.has(constant.name)) continue;
+    const last = groups.at(-1);
+    if (last !== undefined && last[0]?.group === constant.group) last.push(constant);
+    else groups.push([constant]);
+  }
+  return groups.map(block);
+}
+
+function block(group: readonly NamedConstant[]): Doc {
+  const heads = group.map((k) => `const ${typeName(k.type)} ${k.name}`);
+  const width = Math.max(...heads.map((h) => h.length));
+  const declarations = group.flatMap((k, i) => {
+    const declaration = `${(heads[i] ?? "").padEnd(width)} = ${literal(k.value, k.type, false)};`;
+    if (k.doc === undefined) return [declaration];
+    const behind = `${declaration} // ${k.doc}`;
+    return behind.length <= WIDTH && !/[\r\n]/.test(k.doc) ? [behind] : [comment(k.doc, 0), declaration];
+  });
+  const about = group[0]?.group;
+  // A group without a description is called by the prefix of its names.
+  return about === undefined || group[0]?.name.startsWith(`${about}_`.toUpperCase())
+    ? lines(declarations)
+    : concat(comment(about, 0), hardline, lines(declarations));
+}
