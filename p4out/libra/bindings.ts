@@ -19,6 +19,9 @@ import {
   type Value,
 } from "gradplane/p4runtime";
 
+/** Action NoAction with its arguments. */
+export type NoActionCall = ActionCall<"NoAction", NoParams>;
+
 /** Parameters of action forwarding.to_port. */
 export type ForwardingToPortParams = {
   /** bit<9> */
@@ -104,23 +107,26 @@ export type SlotPeekRoundCall = ActionCall<"slot.peek_round", NoParams>;
 /** Action slot.reset_round with its arguments. */
 export type SlotResetRoundCall = ActionCall<"slot.reset_round", NoParams>;
 
-/**
- * Action slot.count_worker with its arguments.
- * a new round forgets who was counted
- */
-export type SlotCountWorkerCall = ActionCall<"slot.count_worker", NoParams>;
-
 /** Action slot.empty_row with its arguments. */
 export type SlotEmptyRowCall = ActionCall<"slot.empty_row", NoParams>;
 
-/** Action answer.back_to_sender with its arguments. */
-export type AnswerBackToSenderCall = ActionCall<"answer.back_to_sender", NoParams>;
+/**
+ * Action bitmap.count_worker with its arguments.
+ * a new round forgets who was counted
+ */
+export type BitmapCountWorkerCall = ActionCall<"bitmap.count_worker", NoParams>;
 
-/** Action answer.acknowledge with its arguments. */
-export type AnswerAcknowledgeCall = ActionCall<"answer.acknowledge", NoParams>;
+/** Parameters of action answer.acknowledge. */
+export type AnswerAcknowledgeParams = {
+  /** bit<8> */
+  readonly flags: Value;
+};
 
-/** Action answer.result with its arguments. */
-export type AnswerResultCall = ActionCall<"answer.result", NoParams>;
+/**
+ * Action answer.acknowledge with its arguments.
+ * back to the sender, without the lanes
+ */
+export type AnswerAcknowledgeCall = ActionCall<"answer.acknowledge", AnswerAcknowledgeParams>;
 
 /**
  * Action answer.to_server with its arguments.
@@ -128,11 +134,20 @@ export type AnswerResultCall = ActionCall<"answer.result", NoParams>;
  */
 export type AnswerToServerCall = ActionCall<"answer.to_server", NoParams>;
 
+/**
+ * Action answer.result with its arguments.
+ * the completed row, to who asked for it
+ */
+export type AnswerResultCall = ActionCall<"answer.result", NoParams>;
+
 /** Action answer.pending with its arguments. */
 export type AnswerPendingCall = ActionCall<"answer.pending", NoParams>;
 
-/** Action acknowledge.turn_back with its arguments. */
-export type AcknowledgeTurnBackCall = ActionCall<"acknowledge.turn_back", NoParams>;
+/**
+ * Action answer.confirm_reset with its arguments.
+ * as it came, to the controller
+ */
+export type AnswerConfirmResetCall = ActionCall<"answer.confirm_reset", NoParams>;
 
 /** Action acknowledge.acknowledge with its arguments. */
 export type AcknowledgeAcknowledgeCall = ActionCall<"acknowledge.acknowledge", NoParams>;
@@ -183,6 +198,20 @@ export type AdmissionMemberMatch = {
 /** What an entry of table admission.member does. */
 export type AdmissionMemberAction = AdmissionAdmitCall | AdmissionRefuseUnknownCall;
 
+/** Match of table answer.reply. */
+export type AnswerReplyMatch = {
+  /** bit<8>, EXACT */
+  readonly event: Value;
+};
+
+/** What an entry of table answer.reply does. */
+export type AnswerReplyAction =
+  | AnswerAcknowledgeCall
+  | AnswerToServerCall
+  | AnswerResultCall
+  | AnswerPendingCall
+  | AnswerConfirmResetCall;
+
 /** What comes with a packet from the switch. */
 export type PacketInMetadata = {
   /** bit<9> */
@@ -203,6 +232,10 @@ export type PacketOutMetadata = {
 
 /** The actions of the program, for the tables that have them. */
 export const actions = {
+  NoAction: (): NoActionCall => ({
+    action: "NoAction",
+    params: {},
+  }),
   forwarding: {
     /** to the next hop */
     to_port: (params: ForwardingToPortParams): ForwardingToPortCall => ({
@@ -271,44 +304,45 @@ export const actions = {
       action: "slot.reset_round",
       params: {},
     }),
-    /** a new round forgets who was counted */
-    count_worker: (): SlotCountWorkerCall => ({
-      action: "slot.count_worker",
-      params: {},
-    }),
     empty_row: (): SlotEmptyRowCall => ({
       action: "slot.empty_row",
       params: {},
     }),
   },
+  bitmap: {
+    /** a new round forgets who was counted */
+    count_worker: (): BitmapCountWorkerCall => ({
+      action: "bitmap.count_worker",
+      params: {},
+    }),
+  },
   answer: {
-    back_to_sender: (): AnswerBackToSenderCall => ({
-      action: "answer.back_to_sender",
-      params: {},
-    }),
-    acknowledge: (): AnswerAcknowledgeCall => ({
+    /** back to the sender, without the lanes */
+    acknowledge: (params: AnswerAcknowledgeParams): AnswerAcknowledgeCall => ({
       action: "answer.acknowledge",
-      params: {},
-    }),
-    result: (): AnswerResultCall => ({
-      action: "answer.result",
-      params: {},
+      params,
     }),
     /** the completed row goes to the server; a clone becomes the sender's acknowledgement */
     to_server: (): AnswerToServerCall => ({
       action: "answer.to_server",
       params: {},
     }),
+    /** the completed row, to who asked for it */
+    result: (): AnswerResultCall => ({
+      action: "answer.result",
+      params: {},
+    }),
     pending: (): AnswerPendingCall => ({
       action: "answer.pending",
       params: {},
     }),
-  },
-  acknowledge: {
-    turn_back: (): AcknowledgeTurnBackCall => ({
-      action: "acknowledge.turn_back",
+    /** as it came, to the controller */
+    confirm_reset: (): AnswerConfirmResetCall => ({
+      action: "answer.confirm_reset",
       params: {},
     }),
+  },
+  acknowledge: {
     acknowledge: (): AcknowledgeAcknowledgeCall => ({
       action: "acknowledge.acknowledge",
       params: {},
@@ -356,6 +390,15 @@ export function bind(client: BoundClient) {
             "admission.member",
           ),
           counter: bindDirectCounter<AdmissionMemberMatch, "no priority", "BOTH">(client, "admission.member"),
+        },
+      },
+      answer: {
+        /**
+         * the answer to each outcome; what is refused has none
+         * Its entries are constant.
+         */
+        reply: {
+          ...bindReadableEntries<AnswerReplyMatch, AnswerReplyAction>(client, "answer.reply"),
         },
       },
     },
@@ -455,16 +498,18 @@ export function bind(client: BoundClient) {
          * 1024 cells of bit<32>.
          */
         round: bindRegister(client, "slot.round"),
+      },
+      bitmap: {
         /**
          * bitmap of workers that were counted in the round
          * 1024 cells of bit<32>.
          */
-        seen: bindRegister(client, "slot.seen"),
+        seen: bindRegister(client, "bitmap.seen"),
         /**
          * the same bitmap, read after the update
          * 1024 cells of bit<32>.
          */
-        arrived: bindRegister(client, "slot.arrived"),
+        arrived: bindRegister(client, "bitmap.arrived"),
       },
     },
     /** Packets from the switch. */

@@ -11,6 +11,9 @@ control SwitchIngress(inout headers_t hdr,
     Forwarding() forwarding;
     Admission() admission;
     Slot() slot;
+    Bitmap() bitmap;
+    Grid() grid;
+    Outcome() outcome;
     Answer() answer;
 
     apply {
@@ -19,10 +22,21 @@ control SwitchIngress(inout headers_t hdr,
         forwarding.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         if (hdr.aggregation.isValid()) {
             admission.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-            if (meta.local == 1) {
-                slot.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-                answer.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-            }
+        }
+        if (hdr.aggregation.isValid() && meta.local == 1) {
+            slot.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+        }
+        if (meta.slot_relation != 0) {
+            bitmap.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+        }
+        if (meta.slot_relation != 0 && meta.worker_seen == 0) {
+            grid.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+        }
+        if (meta.request_taken == 1) {
+            outcome.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+        }
+        if (hdr.aggregation.isValid() && meta.local == 1) {
+            answer.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         }
     }
 }

@@ -8,6 +8,9 @@ control SwitchIngress(inout headers_t hdr,
     Forwarding() forwarding;
     Admission() admission;
     Slot() slot;
+    Bitmap() bitmap;
+    Grid() grid;
+    Outcome() outcome;
     Answer() answer;
 
     apply {
@@ -15,10 +18,21 @@ control SwitchIngress(inout headers_t hdr,
         forwarding.apply(hdr, meta, standard_metadata);
         if (hdr.aggregation.isValid()) {
             admission.apply(hdr, meta, standard_metadata);
-            if (meta.local == 1) {
-                slot.apply(hdr, meta, standard_metadata);
-                answer.apply(hdr, meta, standard_metadata);
-            }
+        }
+        if (hdr.aggregation.isValid() && meta.local == 1) {
+            slot.apply(hdr, meta, standard_metadata);
+        }
+        if (meta.slot_relation != 0) {
+            bitmap.apply(hdr, meta, standard_metadata);
+        }
+        if (meta.slot_relation != 0 && meta.worker_seen == 0) {
+            grid.apply(hdr, meta, standard_metadata);
+        }
+        if (meta.request_taken == 1) {
+            outcome.apply(hdr, meta, standard_metadata);
+        }
+        if (hdr.aggregation.isValid() && meta.local == 1) {
+            answer.apply(hdr, meta, standard_metadata);
         }
     }
 }

@@ -16,6 +16,8 @@
 #include "controls/admission.p4"
 #include "controls/grid.p4"
 #include "controls/slot.p4"
+#include "controls/bitmap.p4"
+#include "controls/outcome.p4"
 #include "controls/answer.p4"
 #include "controls/acknowledge.p4"
 #include "ingress.p4"

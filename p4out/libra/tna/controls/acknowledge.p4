@@ -8,8 +8,8 @@ control Acknowledge(inout headers_t hdr,
                     in egress_intrinsic_metadata_from_parser_t eg_prsr_md,
                     inout egress_intrinsic_metadata_for_deparser_t eg_dprsr_md,
                     inout egress_intrinsic_metadata_for_output_port_t eg_oport_md) {
-    @name(".acknowledge.turn_back")
-    action turn_back() {
+    @name(".acknowledge.acknowledge")
+    action acknowledge() {
         bit<48> mac_before = hdr.ethernet.dst_addr;
         hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
         hdr.ethernet.src_addr = mac_before;
@@ -20,12 +20,8 @@ control Acknowledge(inout headers_t hdr,
         hdr.udp.dst_port = hdr.udp.src_port;
         hdr.udp.src_port = port_before;
         hdr.ipv4.ttl = 64;
-    }
-
-    @name(".acknowledge.acknowledge")
-    action acknowledge(bit<8> flags) {
         hdr.aggregation.kind = 3;
-        hdr.aggregation.flags = flags;
+        hdr.aggregation.flags = 0;
         hdr.ipv4.total_len = 44;
         hdr.udp.length = 24;
         hdr.udp.checksum = 0;
@@ -33,8 +29,7 @@ control Acknowledge(inout headers_t hdr,
 
     apply {
         if (hdr.bridge.origin == ORIGIN_CLONE && hdr.aggregation.isValid()) {
-            turn_back();
-            acknowledge(0);
+            acknowledge();
         }
     }
 }

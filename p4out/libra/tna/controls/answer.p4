@@ -25,8 +25,9 @@ control Answer(inout headers_t hdr,
     @name(".answer.events")
     Counter<bit<64>, bit<8>>(13, CounterType_t.PACKETS) events;
 
-    @name(".answer.back_to_sender")
-    action back_to_sender() {
+    // back to the sender, without the lanes
+    @name(".answer.acknowledge")
+    action acknowledge(bit<8> flags) {
         bit<48> mac_before = hdr.ethernet.dst_addr;
         hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
         hdr.ethernet.src_addr = mac_before;
@@ -39,10 +40,6 @@ control Answer(inout headers_t hdr,
         hdr.ipv4.ttl = 64;
         ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;
         ig_dprsr_md.drop_ctl = 0;
-    }
-
-    @name(".answer.acknowledge")
-    action acknowledge(bit<8> flags) {
         hdr.aggregation.kind = 3;
         hdr.aggregation.flags = flags;
         hdr.lanes.setInvalid();
@@ -51,18 +48,14 @@ control Answer(inout headers_t hdr,
         hdr.udp.checksum = 0;
     }
 
-    @name(".answer.result")
-    action result_action() {
+    // the completed row goes to the server; a clone becomes the sender's acknowledgement
+    @name(".answer.to_server")
+    action to_server() {
         hdr.aggregation.kind = 4;
         hdr.aggregation.flags = meta.row_mark;
         hdr.ipv4.total_len = 172;
         hdr.udp.length = 152;
         hdr.udp.checksum = 0;
-    }
-
-    // the completed row goes to the server; a clone becomes the sender's acknowledgement
-    @name(".answer.to_server")
-    action to_server() {
         ig_dprsr_md.mirror_type = MIRROR_CLONE;
         meta.clone_session = (bit<10>)meta.ack_session;
         meta.clone_origin = ORIGIN_CLONE;
@@ -75,8 +68,42 @@ control Answer(inout headers_t hdr,
         hdr.ipv4.ttl = 64;
     }
 
+    // the completed row, to who asked for it
+    @name(".answer.result")
+    action result_action() {
+        bit<48> mac_before = hdr.ethernet.dst_addr;
+        hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
+        hdr.ethernet.src_addr = mac_before;
+        bit<32> addr_before = hdr.ipv4.dst_addr;
+        hdr.ipv4.dst_addr = hdr.ipv4.src_addr;
+        hdr.ipv4.src_addr = addr_before;
+        bit<16> port_before = hdr.udp.dst_port;
+        hdr.udp.dst_port = hdr.udp.src_port;
+        hdr.udp.src_port = port_before;
+        hdr.ipv4.ttl = 64;
+        ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;
+        ig_dprsr_md.drop_ctl = 0;
+        hdr.aggregation.kind = 4;
+        hdr.aggregation.flags = meta.row_mark;
+        hdr.ipv4.total_len = 172;
+        hdr.udp.length = 152;
+        hdr.udp.checksum = 0;
+    }
+
     @name(".answer.pending")
     action pending() {
+        bit<48> mac_before = hdr.ethernet.dst_addr;
+        hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
+        hdr.ethernet.src_addr = mac_before;
+        bit<32> addr_before = hdr.ipv4.dst_addr;
+        hdr.ipv4.dst_addr = hdr.ipv4.src_addr;
+        hdr.ipv4.src_addr = addr_before;
+        bit<16> port_before = hdr.udp.dst_port;
+        hdr.udp.dst_port = hdr.udp.src_port;
+        hdr.udp.src_port = port_before;
+        hdr.ipv4.ttl = 64;
+        ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;
+        ig_dprsr_md.drop_ctl = 0;
         hdr.aggregation.kind = 6;
         hdr.aggregation.flags = 0;
         hdr.lanes.setInvalid();
@@ -85,43 +112,43 @@ control Answer(inout headers_t hdr,
         hdr.udp.checksum = 0;
     }
 
-    apply {
-        if (meta.request_taken == 1) {
-            if (meta.aggregation_request == 4) {
-                ig_tm_md.ucast_egress_port = 192;
-                ig_dprsr_md.drop_ctl = 0;
-                meta.aggregation_event = 12;
-            } else if (meta.aggregation_request == 3) {
-                back_to_sender();
-                if (meta.slot_relation == 1 && meta.workers_arrived == meta.full_mask) {
-                    result_action();
-                    meta.aggregation_event = 10;
-                } else {
-                    pending();
-                    meta.aggregation_event = 11;
-                }
-            } else if (meta.slot_relation == 0) {
-                back_to_sender();
-                acknowledge(4);
-                meta.aggregation_event = 4;
-            } else if (meta.worker_seen != 0) {
-                back_to_sender();
-                acknowledge(2);
-                meta.aggregation_event = 3;
-            } else if (meta.workers_arrived == meta.full_mask) {
-                to_server();
-                result_action();
-                meta.aggregation_event = 2;
-            } else {
-                back_to_sender();
-                acknowledge(0);
-                if (meta.aggregation_request == 1) {
-                    meta.aggregation_event = 0;
-                } else {
-                    meta.aggregation_event = 1;
-                }
-            }
+    // as it came, to the controller
+    @name(".answer.confirm_reset")
+    action confirm_reset() {
+        ig_tm_md.ucast_egress_port = 192;
+        ig_dprsr_md.drop_ctl = 0;
+    }
+
+    // the answer to each outcome; what is refused has none
+    @name(".answer.reply")
+    table reply {
+        key = {
+            meta.aggregation_event: exact @name("event");
         }
+        actions = {
+            acknowledge;
+            to_server;
+            result_action;
+            pending;
+            confirm_reset;
+            @defaultonly NoAction;
+        }
+        size = 8;
+        const entries = {
+            0: acknowledge(0);
+            1: acknowledge(0);
+            2: to_server();
+            3: acknowledge(2);
+            4: acknowledge(4);
+            10: result_action();
+            11: pending();
+            12: confirm_reset();
+        }
+        const default_action = NoAction();
+    }
+
+    apply {
+        reply.apply();
         events.count(meta.aggregation_event);
     }
 }

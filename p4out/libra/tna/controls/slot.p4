@@ -8,19 +8,9 @@ control Slot(inout headers_t hdr,
              in ingress_intrinsic_metadata_from_parser_t ig_prsr_md,
              inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
              inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
-    Grid() grid;
-
     // round that the slot holds
     @name(".slot.round")
     Register<bit<32>, bit<10>>(1024, 0) round;
-
-    // bitmap of workers that were counted in the round
-    @name(".slot.seen")
-    Register<bit<32>, bit<10>>(1024, 0) seen;
-
-    // the same bitmap, read after the update
-    @name(".slot.arrived")
-    Register<bit<32>, bit<10>>(1024, 0) arrived;
 
     // The difference wraps and is then read as signed, as serial numbers want it.
     RegisterAction<bit<32>, bit<10>, bit<8>>(round) advance_round_round = {
@@ -66,42 +56,6 @@ control Slot(inout headers_t hdr,
     @name(".slot.reset_round")
     action reset_round() {
         reset_round_round.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(seen) count_worker_seen_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = 0;
-            if (meta.slot_relation != 2) {
-                result = value & meta.worker_bit;
-            }
-            if (meta.slot_relation == 2) {
-                value = meta.worker_bit;
-            } else {
-                value = value | meta.worker_bit;
-            }
-        }
-    };
-
-    // a new round forgets who was counted
-    @name(".slot.count_worker_seen")
-    action count_worker_seen() {
-        meta.worker_seen = count_worker_seen_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(arrived) count_worker_arrived_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
-                value = meta.worker_bit;
-            } else {
-                value = value | meta.worker_bit;
-            }
-            result = value;
-        }
-    };
-
-    @name(".slot.count_worker_arrived")
-    action count_worker_arrived() {
-        meta.workers_arrived = count_worker_arrived_update.execute(meta.slot_index);
     }
 
     @name(".slot.empty_row")
@@ -174,13 +128,6 @@ control Slot(inout headers_t hdr,
                 peek_round();
             } else {
                 advance_round();
-            }
-            if (meta.slot_relation != 0) {
-                count_worker_seen();
-                count_worker_arrived();
-                if (meta.worker_seen == 0) {
-                    grid.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-                }
             }
         }
     }

@@ -5,8 +5,8 @@
 control Acknowledge(inout headers_t hdr,
                     inout metadata_t meta,
                     inout standard_metadata_t standard_metadata) {
-    @name(".acknowledge.turn_back")
-    action turn_back() {
+    @name(".acknowledge.acknowledge")
+    action acknowledge() {
         meta.mac_before = hdr.ethernet.dst_addr;
         hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
         hdr.ethernet.src_addr = meta.mac_before;
@@ -17,12 +17,8 @@ control Acknowledge(inout headers_t hdr,
         hdr.udp.dst_port = hdr.udp.src_port;
         hdr.udp.src_port = meta.port_before;
         hdr.ipv4.ttl = 64;
-    }
-
-    @name(".acknowledge.acknowledge")
-    action acknowledge(bit<8> flags) {
         hdr.aggregation.kind = 3;
-        hdr.aggregation.flags = flags;
+        hdr.aggregation.flags = 0;
         hdr.lanes.setInvalid();
         hdr.ipv4.total_len = 44;
         hdr.udp.length = 24;
@@ -31,8 +27,7 @@ control Acknowledge(inout headers_t hdr,
 
     apply {
         if (standard_metadata.instance_type == INGRESS_CLONE && hdr.aggregation.isValid()) {
-            turn_back();
-            acknowledge(0);
+            acknowledge();
         }
     }
 }

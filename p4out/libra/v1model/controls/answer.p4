@@ -22,8 +22,9 @@ control Answer(inout headers_t hdr,
     @name(".answer.events")
     counter(13, CounterType.packets) events;
 
-    @name(".answer.back_to_sender")
-    action back_to_sender() {
+    // back to the sender, without the lanes
+    @name(".answer.acknowledge")
+    action acknowledge(bit<8> flags) {
         meta.mac_before = hdr.ethernet.dst_addr;
         hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
         hdr.ethernet.src_addr = meta.mac_before;
@@ -35,10 +36,6 @@ control Answer(inout headers_t hdr,
         hdr.udp.src_port = meta.port_before;
         hdr.ipv4.ttl = 64;
         standard_metadata.egress_spec = standard_metadata.ingress_port;
-    }
-
-    @name(".answer.acknowledge")
-    action acknowledge(bit<8> flags) {
         hdr.aggregation.kind = 3;
         hdr.aggregation.flags = flags;
         hdr.lanes.setInvalid();
@@ -47,18 +44,14 @@ control Answer(inout headers_t hdr,
         hdr.udp.checksum = 0;
     }
 
-    @name(".answer.result")
-    action result() {
+    // the completed row goes to the server; a clone becomes the sender's acknowledgement
+    @name(".answer.to_server")
+    action to_server() {
         hdr.aggregation.kind = 4;
         hdr.aggregation.flags = meta.row_mark;
         hdr.ipv4.total_len = 172;
         hdr.udp.length = 152;
         hdr.udp.checksum = 0;
-    }
-
-    // the completed row goes to the server; a clone becomes the sender's acknowledgement
-    @name(".answer.to_server")
-    action to_server() {
         clone(CloneType.I2E, (bit<32>)meta.ack_session);
         standard_metadata.egress_spec = meta.result_port;
         hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
@@ -68,8 +61,40 @@ control Answer(inout headers_t hdr,
         hdr.ipv4.ttl = 64;
     }
 
+    // the completed row, to who asked for it
+    @name(".answer.result")
+    action result() {
+        meta.mac_before = hdr.ethernet.dst_addr;
+        hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
+        hdr.ethernet.src_addr = meta.mac_before;
+        meta.addr_before = hdr.ipv4.dst_addr;
+        hdr.ipv4.dst_addr = hdr.ipv4.src_addr;
+        hdr.ipv4.src_addr = meta.addr_before;
+        meta.port_before = hdr.udp.dst_port;
+        hdr.udp.dst_port = hdr.udp.src_port;
+        hdr.udp.src_port = meta.port_before;
+        hdr.ipv4.ttl = 64;
+        standard_metadata.egress_spec = standard_metadata.ingress_port;
+        hdr.aggregation.kind = 4;
+        hdr.aggregation.flags = meta.row_mark;
+        hdr.ipv4.total_len = 172;
+        hdr.udp.length = 152;
+        hdr.udp.checksum = 0;
+    }
+
     @name(".answer.pending")
     action pending() {
+        meta.mac_before = hdr.ethernet.dst_addr;
+        hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
+        hdr.ethernet.src_addr = meta.mac_before;
+        meta.addr_before = hdr.ipv4.dst_addr;
+        hdr.ipv4.dst_addr = hdr.ipv4.src_addr;
+        hdr.ipv4.src_addr = meta.addr_before;
+        meta.port_before = hdr.udp.dst_port;
+        hdr.udp.dst_port = hdr.udp.src_port;
+        hdr.udp.src_port = meta.port_before;
+        hdr.ipv4.ttl = 64;
+        standard_metadata.egress_spec = standard_metadata.ingress_port;
         hdr.aggregation.kind = 6;
         hdr.aggregation.flags = 0;
         hdr.lanes.setInvalid();
@@ -78,42 +103,41 @@ control Answer(inout headers_t hdr,
         hdr.udp.checksum = 0;
     }
 
-    apply {
-        if (meta.request_taken == 1) {
-            if (meta.aggregation_request == 4) {
-                standard_metadata.egress_spec = 192;
-                meta.aggregation_event = 12;
-            } else if (meta.aggregation_request == 3) {
-                back_to_sender();
-                if (meta.slot_relation == 1 && meta.workers_arrived == meta.full_mask) {
-                    result();
-                    meta.aggregation_event = 10;
-                } else {
-                    pending();
-                    meta.aggregation_event = 11;
-                }
-            } else if (meta.slot_relation == 0) {
-                back_to_sender();
-                acknowledge(4);
-                meta.aggregation_event = 4;
-            } else if (meta.worker_seen != 0) {
-                back_to_sender();
-                acknowledge(2);
-                meta.aggregation_event = 3;
-            } else if (meta.workers_arrived == meta.full_mask) {
-                to_server();
-                result();
-                meta.aggregation_event = 2;
-            } else {
-                back_to_sender();
-                acknowledge(0);
-                if (meta.aggregation_request == 1) {
-                    meta.aggregation_event = 0;
-                } else {
-                    meta.aggregation_event = 1;
-                }
-            }
+    // as it came, to the controller
+    @name(".answer.confirm_reset")
+    action confirm_reset() {
+        standard_metadata.egress_spec = 192;
+    }
+
+    // the answer to each outcome; what is refused has none
+    @name(".answer.reply")
+    table reply {
+        key = {
+            meta.aggregation_event: exact @name("event");
         }
+        actions = {
+            acknowledge;
+            to_server;
+            result;
+            pending;
+            confirm_reset;
+            @defaultonly NoAction;
+        }
+        const entries = {
+            0: acknowledge(0);
+            1: acknowledge(0);
+            2: to_server();
+            3: acknowledge(2);
+            4: acknowledge(4);
+            10: result();
+            11: pending();
+            12: confirm_reset();
+        }
+        const default_action = NoAction();
+    }
+
+    apply {
+        reply.apply();
         events.count((bit<32>)meta.aggregation_event);
     }
 }

@@ -5,19 +5,9 @@
 control Slot(inout headers_t hdr,
              inout metadata_t meta,
              inout standard_metadata_t standard_metadata) {
-    Grid() grid;
-
     // round that the slot holds
     @name(".slot.round")
     register<bit<32>>(1024) round;
-
-    // bitmap of workers that were counted in the round
-    @name(".slot.seen")
-    register<bit<32>>(1024) seen;
-
-    // the same bitmap, read after the update
-    @name(".slot.arrived")
-    register<bit<32>>(1024) arrived;
 
     // serial comparison (RFC 1982); a newer round takes the slot
     @name(".slot.advance_round")
@@ -49,27 +39,6 @@ control Slot(inout headers_t hdr,
     action reset_round() {
         @atomic {
             round.write((bit<32>)meta.slot_index, hdr.aggregation.round);
-        }
-    }
-
-    // a new round forgets who was counted
-    @name(".slot.count_worker")
-    action count_worker() {
-        @atomic {
-            bit<32> seen_old;
-            seen.read(seen_old, (bit<32>)meta.slot_index);
-            seen.write(
-                (bit<32>)meta.slot_index,
-                meta.slot_relation == 2 ? meta.worker_bit : seen_old | meta.worker_bit
-            );
-            meta.worker_seen = meta.slot_relation == 2 ? 32w0 : seen_old & meta.worker_bit;
-
-            bit<32> arrived_old;
-            arrived.read(arrived_old, (bit<32>)meta.slot_index);
-            bit<32> arrived_next =
-                meta.slot_relation == 2 ? meta.worker_bit : arrived_old | meta.worker_bit;
-            arrived.write((bit<32>)meta.slot_index, arrived_next);
-            meta.workers_arrived = arrived_next;
         }
     }
 
@@ -143,12 +112,6 @@ control Slot(inout headers_t hdr,
                 peek_round();
             } else {
                 advance_round();
-            }
-            if (meta.slot_relation != 0) {
-                count_worker();
-                if (meta.worker_seen == 0) {
-                    grid.apply(hdr, meta, standard_metadata);
-                }
             }
         }
     }

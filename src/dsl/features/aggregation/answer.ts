@@ -3,10 +3,10 @@ import { AGGREGATOR_EVENTS, type AggregatorEvent } from "../../../numeric/aggreg
 import { Flag, Kind } from "../../../wire/aggregation.ts";
 import { headerBytes } from "../../../wire/header.ts";
 import { ipv4 as ipv4Declaration } from "../../../wire/internet.ts";
-import type { ControlBuilder } from "../../control.ts";
 import { intrinsic, type ProgramBuilder } from "../../program.ts";
-import type { Action, ActionSteps, ControlHandle, Steps } from "../../steps.ts";
-import type { Variable } from "../../value.ts";
+import { type ActionSteps, type BoundAction, type ControlHandle, exactly, type Steps } from "../../steps.ts";
+import type { Operand, Variable } from "../../value.ts";
+import { choose } from "../choose.ts";
 import { controllerPort } from "../controllerport.ts";
 import { type AggregationFields, eventCode, HEADER_BYTES, RELATION, u8, u16, u32, u48 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
@@ -20,13 +20,60 @@ export interface Turn {
   readonly portBefore: Variable<BitType>;
 }
 
-/** The answer, as far as ingress makes it: everything but the acknowledgement of a contribution that completes a row. */
-export function answerControl(
+/**
+ * What has become of the request (`outcome`), and the answer as far as ingress makes it (`answer`): everything but the
+ * acknowledgement of a contribution that completes a row.
+ */
+export function answerControls(
   p: ProgramBuilder,
   o: FullAggregationOptions,
   f: AggregationFields,
-): { readonly answer: ControlHandle; readonly turn: Turn } {
-  const { agg, lanes, event, isRequest } = f;
+): { readonly outcome: ControlHandle; readonly answer: ControlHandle; readonly turn: Turn } {
+  const turn = {
+    macBefore: p.metadata("mac_before", u48),
+    addrBefore: p.metadata("addr_before", u32),
+    portBefore: p.metadata("port_before", u16),
+  };
+  return { outcome: outcomeControl(p, f), answer: replyControl(p, o, f, turn), turn };
+}
+
+function outcomeControl(p: ProgramBuilder, f: AggregationFields): ControlHandle {
+  const { isRequest } = f;
+  const outcome = p.control("outcome", "ingress", "What has become of a request that met its slot.");
+  const finish = (name: AggregatorEvent) => (s: Steps) => s.set(f.event, eventCode(name));
+  const isComplete = f.arrived.eq(f.full);
+  outcome.apply((s) =>
+    choose(
+      s,
+      [
+        [isRequest("reset"), finish("reset")],
+        [
+          isRequest("collect"),
+          (t) =>
+            t.if(
+              f.relation.eq(RELATION.equal).and(isComplete),
+              finish("collect_result"),
+              finish("collect_pending"),
+            ),
+        ],
+        [f.relation.eq(RELATION.older), finish("stale")],
+        [f.seen.ne(0), finish("duplicate")],
+        [isComplete, finish("complete")],
+        [isRequest("contribution"), finish("contribution")],
+      ],
+      finish("null"),
+    ),
+  );
+  return outcome;
+}
+
+function replyControl(
+  p: ProgramBuilder,
+  o: FullAggregationOptions,
+  f: AggregationFields,
+  turn: Turn,
+): ControlHandle {
+  const { agg, lanes, event } = f;
   const cpu = p.once(controllerPort);
   const answer = p.control(
     "answer",
@@ -34,22 +81,29 @@ export function answerControl(
     "Acknowledgement to the sender, RESULT to the parameter server.",
   );
   const events = answer.counter("events", AGGREGATOR_EVENTS, "what aggregation did with its packets");
-  const turn = {
-    macBefore: p.metadata("mac_before", u48),
-    addrBefore: p.metadata("addr_before", u32),
-    portBefore: p.metadata("port_before", u16),
+  const sendBack = (a: ActionSteps): void => {
+    turnBack(a, f, turn);
+    a.set(intrinsic.egress_port, intrinsic.ingress_port);
   };
-  const back = turnAction(answer, "back_to_sender", f, turn);
-  const ack = ackAction(answer, f);
-  const result = answer.action("result", {}, (a) => {
+  const makeResult = (a: ActionSteps): void => {
     a.set(agg.kind, Kind.RESULT);
     a.set(agg.flags, f.mark);
     setLength(a, f, 4 * o.lanes);
-  });
+  };
+  const acknowledge = answer.action(
+    "acknowledge",
+    { flags: u8 },
+    (a, { flags }) => {
+      sendBack(a);
+      makeAcknowledgement(a, f, flags);
+    },
+    "back to the sender, without the lanes",
+  );
   const toServer = answer.action(
     "to_server",
     {},
     (a) => {
+      makeResult(a);
       a.clone(f.ackSession.cast(u32));
       a.set(intrinsic.egress_port, f.resultPort);
       a.set(f.ethernet.src_addr, f.ethernet.dst_addr);
@@ -60,81 +114,51 @@ export function answerControl(
     },
     "the completed row goes to the server; a clone becomes the sender's acknowledgement",
   );
+  const result = answer.action(
+    "result",
+    {},
+    (a) => {
+      sendBack(a);
+      makeResult(a);
+    },
+    "the completed row, to who asked for it",
+  );
   const pending = answer.action("pending", {}, (a) => {
+    sendBack(a);
     a.set(agg.kind, Kind.PENDING);
     a.set(agg.flags, 0);
     a.setInvalid(lanes);
     setLength(a, f, 0);
   });
-  const isComplete = f.arrived.eq(f.full);
-  const finish = (s: Steps, name: AggregatorEvent): void => s.set(event, eventCode(name));
+  const confirm = answer.action(
+    "confirm_reset",
+    {},
+    (a) => a.set(intrinsic.egress_port, cpu.port),
+    "as it came, to the controller",
+  );
+  const entry = (name: AggregatorEvent, run: BoundAction) => ({ key: { event: eventCode(name) }, run });
+  const reply = answer.table("reply", {
+    doc: "the answer to each outcome; what is refused has none",
+    key: { event: exactly(event) },
+    actions: [acknowledge, toServer, result, pending, confirm],
+    size: 8,
+    constDefault: true,
+    entries: [
+      entry("contribution", acknowledge.with({ flags: 0 })),
+      entry("null", acknowledge.with({ flags: 0 })),
+      entry("complete", toServer.with({})),
+      entry("duplicate", acknowledge.with({ flags: Flag.DUPLICATE })),
+      entry("stale", acknowledge.with({ flags: Flag.STALE })),
+      entry("collect_result", result.with({})),
+      entry("collect_pending", pending.with({})),
+      entry("reset", confirm.with({})),
+    ],
+  });
   answer.apply((s) => {
-    s.if(f.taken.eq(1), (asked) =>
-      asked.if(
-        isRequest("reset"),
-        (then) => {
-          then.set(intrinsic.egress_port, cpu.port);
-          finish(then, "reset");
-        },
-        (other) =>
-          other.if(
-            isRequest("collect"),
-            (collect) => {
-              collect.call(back);
-              collect.if(
-                f.relation.eq(RELATION.equal).and(isComplete),
-                (then) => {
-                  then.call(result);
-                  finish(then, "collect_result");
-                },
-                (then) => {
-                  then.call(pending);
-                  finish(then, "collect_pending");
-                },
-              );
-            },
-            (contribution) =>
-              contribution.if(
-                f.relation.eq(RELATION.older),
-                (stale) => {
-                  stale.call(back);
-                  stale.call(ack, { flags: Flag.STALE });
-                  finish(stale, "stale");
-                },
-                (current) =>
-                  current.if(
-                    f.seen.ne(0),
-                    (duplicate) => {
-                      duplicate.call(back);
-                      duplicate.call(ack, { flags: Flag.DUPLICATE });
-                      finish(duplicate, "duplicate");
-                    },
-                    (fresh) =>
-                      fresh.if(
-                        isComplete,
-                        (then) => {
-                          then.call(toServer);
-                          then.call(result);
-                          finish(then, "complete");
-                        },
-                        (then) => {
-                          then.call(back);
-                          then.call(ack, { flags: 0 });
-                          then.if(
-                            isRequest("contribution"),
-                            (t) => finish(t, "contribution"),
-                            (t) => finish(t, "null"),
-                          );
-                        },
-                      ),
-                  ),
-              ),
-          ),
-      ),
-    );
+    s.apply(reply);
     s.count(events, event.cast(u32));
   });
-  return { answer, turn };
+  return answer;
 }
 
 /** The acknowledgement of a contribution that completed a row, made of a clone. */
@@ -144,14 +168,11 @@ export function acknowledgeControl(p: ProgramBuilder, f: AggregationFields, turn
     "egress",
     "Makes the sender's acknowledgement of a clone of its packet.",
   );
-  const turnBack = turnAction(acknowledge, "turn_back", f, turn);
-  const ackClone = ackAction(acknowledge, f);
-  acknowledge.apply((s) =>
-    s.if(intrinsic.is_clone.and(p.valid(f.agg)), (then) => {
-      then.call(turnBack);
-      then.call(ackClone, { flags: 0 });
-    }),
-  );
+  const turnClone = acknowledge.action("acknowledge", {}, (a) => {
+    turnBack(a, f, turn);
+    makeAcknowledgement(a, f, 0);
+  });
+  acknowledge.apply((s) => s.if(intrinsic.is_clone.and(p.valid(f.agg)), (then) => then.call(turnClone)));
   return acknowledge;
 }
 
@@ -162,33 +183,22 @@ function setLength(a: ActionSteps, f: AggregationFields, payload: number): void 
   a.set(f.udp.checksum, 0);
 }
 
-/** Swaps the addresses of all layers and sends the packet where it came from. */
-function turnAction(
-  c: ControlBuilder,
-  name: string,
-  f: AggregationFields,
-  before: Turn,
-): Action<Record<never, never>> {
-  const { ethernet, ipv4, udp } = f;
-  return c.action(name, {}, (a) => {
-    const swap = (one: Variable<BitType>, other: Variable<BitType>, temporary: Variable<BitType>): void => {
-      a.set(temporary, one);
-      a.set(one, other);
-      a.set(other, temporary);
-    };
-    swap(ethernet.dst_addr, ethernet.src_addr, before.macBefore);
-    swap(ipv4.dst_addr, ipv4.src_addr, before.addrBefore);
-    swap(udp.dst_port, udp.src_port, before.portBefore);
-    a.set(ipv4.ttl, ANSWER_TTL);
-    if (name === "back_to_sender") a.set(intrinsic.egress_port, intrinsic.ingress_port);
-  });
+/** Swaps the addresses of all layers. */
+function turnBack(a: ActionSteps, { ethernet, ipv4, udp }: AggregationFields, before: Turn): void {
+  const swap = (one: Variable<BitType>, other: Variable<BitType>, temporary: Variable<BitType>): void => {
+    a.set(temporary, one);
+    a.set(one, other);
+    a.set(other, temporary);
+  };
+  swap(ethernet.dst_addr, ethernet.src_addr, before.macBefore);
+  swap(ipv4.dst_addr, ipv4.src_addr, before.addrBefore);
+  swap(udp.dst_port, udp.src_port, before.portBefore);
+  a.set(ipv4.ttl, ANSWER_TTL);
 }
 
-function ackAction(c: ControlBuilder, f: AggregationFields) {
-  return c.action("acknowledge", { flags: u8 }, (a, { flags }) => {
-    a.set(f.agg.kind, Kind.ACK);
-    a.set(f.agg.flags, flags);
-    a.setInvalid(f.lanes);
-    setLength(a, f, 0);
-  });
+function makeAcknowledgement(a: ActionSteps, f: AggregationFields, flags: Operand<BitType>): void {
+  a.set(f.agg.kind, Kind.ACK);
+  a.set(f.agg.flags, flags);
+  a.setInvalid(f.lanes);
+  setLength(a, f, 0);
 }

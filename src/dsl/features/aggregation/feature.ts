@@ -5,12 +5,12 @@ import { ProgramError } from "../../programerror.ts";
 import { controllerPort } from "../controllerport.ts";
 import { forwardingState, isForwarding } from "../forwarding.ts";
 import { admissionControl } from "./admission.ts";
-import { acknowledgeControl, answerControl } from "./answer.ts";
-import { type AggregationFields, aggregationFields } from "./fields.ts";
+import { acknowledgeControl, answerControls } from "./answer.ts";
+import { type AggregationFields, aggregationFields, RELATION } from "./fields.ts";
 import { lookUpFloats } from "./floatlookup.ts";
 import { gridControl } from "./grid.ts";
 import { type AggregationOptions, checkedOptions, type FullAggregationOptions } from "./options.ts";
-import { slotControl } from "./slot.ts";
+import { bitmapControl, slotControl } from "./slot.ts";
 
 export interface AggregationFeature extends Feature {
   readonly name: "hotAggregation";
@@ -46,23 +46,28 @@ function buildAggregation(p: ProgramBuilder, o: FullAggregationOptions): void {
 
   const admission = admissionControl(p, o, fields);
   const grid = gridControl(p, o, fields);
-  const slot = slotControl(p, o, fields, grid);
-  const { answer, turn } = answerControl(p, o, fields);
+  const slot = slotControl(p, o, fields);
+  const bitmap = bitmapControl(p, o, fields);
+  const { outcome, answer, turn } = answerControls(p, o, fields);
   const { base, mark } = fields;
   const lookUp =
     o.mode.name === "fp32" && base !== undefined
       ? lookUpFloats(p, o.mode, o.workers, fields, { mark, base })
       : undefined;
-  p.ingress("aggregate", (s) =>
-    s.if(p.valid(fields.agg), (present) => {
-      present.invoke(admission);
-      present.if(local.eq(1), (then) => {
-        if (lookUp !== undefined) then.if(fields.isRequest("contribution"), (t) => t.invoke(lookUp));
-        then.invoke(slot);
-        then.invoke(answer);
-      });
-    }),
-  );
+  // Step after step on one level: each is asked for by what the one before has found, so that a pipeline has one stage for each, and
+  // the many registers of the grid need to wait for nothing but the round and the bitmap. What is not taken stays `older`.
+  const isOurs = p.valid(fields.agg).and(local.eq(1));
+  const isCurrent = fields.relation.ne(RELATION.older);
+  p.ingress("aggregate", (s) => {
+    s.if(p.valid(fields.agg), (then) => then.invoke(admission));
+    if (lookUp !== undefined)
+      s.if(isOurs.and(fields.isRequest("contribution")), (then) => then.invoke(lookUp));
+    s.if(isOurs, (then) => then.invoke(slot));
+    s.if(isCurrent, (then) => then.invoke(bitmap));
+    s.if(isCurrent.and(fields.seen.eq(0)), (then) => then.invoke(grid));
+    s.if(fields.taken.eq(1), (then) => then.invoke(outcome));
+    s.if(isOurs, (then) => then.invoke(answer));
+  });
   const acknowledge = acknowledgeControl(p, fields, turn);
   p.egress("aggregate", (s) => s.invoke(acknowledge));
 }

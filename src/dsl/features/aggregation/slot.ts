@@ -3,24 +3,21 @@ import type { AggregatorEvent } from "../../../numeric/aggregator.ts";
 import { intrinsic, type ProgramBuilder } from "../../program.ts";
 import type { ControlHandle, Steps } from "../../steps.ts";
 import { type Bool, mux, type Num, value } from "../../value.ts";
+import { choose } from "../choose.ts";
 import { controllerPort } from "../controllerport.ts";
 import { type AggregationFields, cells, eventCode, RELATION, u8, u32 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
-/** The slot: round, then bitmap, then the values (`grid`). */
+/** Whether a request is in order, and its round against the slot's. What is refused meets no slot: it stays `older`. */
 export function slotControl(
   p: ProgramBuilder,
   o: FullAggregationOptions,
   f: AggregationFields,
-  grid: ControlHandle,
 ): ControlHandle {
   const { agg, lanes, event, isRequest } = f;
   const cpu = p.once(controllerPort);
-  const isNewRow = f.relation.eq(RELATION.newer);
   const slot = p.control("slot", "ingress", "Whether the request is in order, and the slot that it meets.");
   const round = slot.register("round", u32, cells(o), "round that the slot holds");
-  const seen = slot.register("seen", u32, cells(o), "bitmap of workers that were counted in the round");
-  const arrived = slot.register("arrived", u32, cells(o), "the same bitmap, read after the update");
   const advance = slot.action(
     "advance_round",
     {},
@@ -44,21 +41,6 @@ export function slotControl(
   const reset = slot.action("reset_round", {}, (a) =>
     a.update(round, { index: f.index, next: () => agg.round }),
   );
-  const count = slot.action(
-    "count_worker",
-    {},
-    (a) => {
-      const next = (old: Num<BitType>) => mux(isNewRow, f.bit, old.bitOr(f.bit));
-      a.update(seen, {
-        index: f.index,
-        next,
-        output: ({ old }) => mux(isNewRow, value(u32, 0), old.bitAnd(f.bit)),
-        into: f.seen,
-      });
-      a.update(arrived, { index: f.index, next, output: ({ next: after }) => after, into: f.arrived });
-    },
-    "a new round forgets who was counted",
-  );
   const emptyRow = slot.action("empty_row", {}, (a) => {
     a.setValid(lanes);
     for (const field of f.lane) a.set(field, 0);
@@ -74,10 +56,6 @@ export function slotControl(
       (then) => then.call(peek),
       (then) => then.call(advance),
     );
-    s.if(f.relation.ne(RELATION.older), (current) => {
-      current.call(count);
-      current.if(f.seen.eq(0), (fresh) => fresh.invoke(grid));
-    });
   };
   slot.apply((s) => {
     s.if(isRequest("null").or(isRequest("collect")), (then) => then.call(emptyRow));
@@ -87,7 +65,7 @@ export function slotControl(
       asked.if(
         isRequest("reset"),
         (t) =>
-          chain(
+          choose(
             t,
             [
               [intrinsic.ingress_port.ne(cpu.port), refuse("malformed")],
@@ -98,7 +76,7 @@ export function slotControl(
             takeReset,
           ),
         (t) =>
-          chain(
+          choose(
             t,
             [
               [f.admitted.eq(0), refuse("refused_unknown")],
@@ -116,13 +94,33 @@ export function slotControl(
   return slot;
 }
 
-type Branch = (s: Steps) => void;
-
-/** `if ... else if ... else`. */
-function chain(s: Steps, cases: readonly (readonly [Bool, Branch])[], otherwise: Branch): void {
-  const [first, ...rest] = cases;
-  if (first === undefined) otherwise(s);
-  else s.if(first[0], first[1], (t) => chain(t, rest, otherwise));
+/** Who has contributed to the slot's round. */
+export function bitmapControl(
+  p: ProgramBuilder,
+  o: FullAggregationOptions,
+  f: AggregationFields,
+): ControlHandle {
+  const bitmap = p.control("bitmap", "ingress", "The workers that have contributed to the slot's round.");
+  const seen = bitmap.register("seen", u32, cells(o), "bitmap of workers that were counted in the round");
+  const arrived = bitmap.register("arrived", u32, cells(o), "the same bitmap, read after the update");
+  const isNewRow = f.relation.eq(RELATION.newer);
+  const count = bitmap.action(
+    "count_worker",
+    {},
+    (a) => {
+      const next = (old: Num<BitType>) => mux(isNewRow, f.bit, old.bitOr(f.bit));
+      a.update(seen, {
+        index: f.index,
+        next,
+        output: ({ old }) => mux(isNewRow, value(u32, 0), old.bitAnd(f.bit)),
+        into: f.seen,
+      });
+      a.update(arrived, { index: f.index, next, output: ({ next: after }) => after, into: f.arrived });
+    },
+    "a new round forgets who was counted",
+  );
+  bitmap.apply((s) => s.call(count));
+  return bitmap;
 }
 
 /** Newer in serial arithmetic: the difference, read as signed, is positive (RFC 1982 with 32 bits). */
