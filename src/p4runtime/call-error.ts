@@ -71,7 +71,21 @@ function cleanDetails(details: string): string {
     .trim();
 }
 
+/** What the words of known servers mean, where they do not say it themselves. */
+const HINTS: readonly (readonly [words: RegExp, meaning: string])[] = [
+  [
+    /Error in first phase of device update/,
+    "BMv2 does not take the JSON: it is damaged, or of a program for another switch; the log of the switch says more",
+  ],
+  [/Error in second phase of device update/, "no program was saved that could be committed"],
+  [/Error when trying to assign device/, "the switch was started with another --device-id"],
+  [/Error when reconciling config/, "this server can't reconcile programs with indirect counters or meters"],
+  [/^Not primary/, "another controller has a higher election id"],
+];
+
 function hint(details: string, usesTls: boolean): string {
+  const known = HINTS.find(([words]) => words.test(details));
+  if (known !== undefined) return ` (${known[1]})`;
   if (usesTls) {
     if (/wrong version number|packet length too long|ECONNRESET|socket disconnected/i.test(details))
       return " (TLS failed: the server seems to speak plain text)";

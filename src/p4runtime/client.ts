@@ -1,27 +1,34 @@
+import type { Any } from "../p4info/generated/any.ts";
 import { P4Info } from "../p4info/generated/p4info.ts";
 import { create } from "../p4info/message/create.ts";
 import type { Init } from "../p4info/message/descriptor.ts";
-import { batchErrors, P4RuntimeError, P4RuntimeWriteError, type UpdateStatus } from "./call-error.ts";
-import { Code } from "./code.ts";
-import { type CallOptions, Connection, type ConnectionOptions, isServiceError } from "./connection.ts";
+import { P4RuntimeError, P4RuntimeWriteError, type UpdateStatus } from "./call-error.ts";
+import { Code, codeName } from "./code.ts";
+import { type CallOptions, Connection, type ConnectionOptions } from "./connection.ts";
 import { cookieOf } from "./cookie.ts";
-import { describeUpdate } from "./describe.ts";
+import { describeEntity, describeUpdate } from "./describe.ts";
 import { electionIdMessage } from "./election-id.ts";
-import { EntityBuilder, type Params } from "./entities.ts";
+import { EntityBuilder, type Params, remove } from "./entities.ts";
 import { EntityError } from "./entity-error.ts";
-import type {
+import {
+  type DigestList,
   Entity,
-  ForwardingPipelineConfig,
-  GetForwardingPipelineConfigRequest_ResponseType,
-  PacketIn,
-  StreamError,
-  StreamMessageResponse,
-  Update,
+  type ForwardingPipelineConfig,
+  type GetForwardingPipelineConfigRequest_ResponseType,
+  type IdleTimeoutNotification,
+  type PacketIn,
+  type StreamError,
+  type StreamMessageResponse,
+  type Update,
+  type WriteRequest_Atomicity,
 } from "./proto/generated/p4runtime.ts";
 import type { BoundedQueue } from "./queue.ts";
 import { Schema } from "./schema.ts";
+import { requestsOf } from "./sequence.ts";
+import { identifyServer, type ServerKind, type ServerProfile, serverProfile } from "./server-profile.ts";
 import { P4RuntimeService } from "./service.ts";
 import { type ArbitrationState, Session } from "./session.ts";
+import { type BatchOutcome, failedBatch, readError, reasonOf, statusOf } from "./write-outcome.ts";
 
 /** Updates in one request. The errors of more than about 400 would not fit into one HTTP/2 header of Node. */
 export const UPDATES_PER_REQUEST = 256;
@@ -35,18 +42,27 @@ export interface ClientOptions extends ConnectionOptions {
   readonly deviceId?: bigint;
   /** Name of the role; the default role, which may do everything, unless given. */
   readonly role?: string;
+  /** Configuration of the role, in whatever form the switch wants it (5.2). */
+  readonly roleConfig?: Init<Any>;
+  /** Who the server is, when it need not be found out. */
+  readonly server?: ServerKind;
   /** Milliseconds that a call may take: 10,000, or 60,000 for pipelines and reads. */
   readonly timeout?: number;
-  /** Packets from the switch that may wait to be read: 1024. Further ones are dropped and counted. */
+  /** Packets from the switch, and digests, notifications and refusals, that may wait to be read: 1024 each. Further ones are dropped and counted. */
   readonly packetQueue?: number;
   /** Called with each answer to arbitration and each change of the primary. */
   readonly onArbitration?: (state: ArbitrationState) => void;
-  /** Called when the switch refuses a packet or another stream message. */
+  /** Called when the switch refuses a packet or another stream message; `streamRefusals` then stays empty. */
   readonly onStreamError?: (error: StreamError) => void;
   /** Called once when the stream ends, unless by `close()`. */
   readonly onDisconnect?: (error: P4RuntimeError) => void;
-  /** Called with digests, idle timeouts and the like. */
+  /** Called with digests, idle timeouts and the like; `digests` and `idleTimeouts` then stay empty. */
   readonly onMessage?: (message: StreamMessageResponse) => void;
+}
+
+export interface WriteOptions extends CallOptions {
+  /** CONTINUE_ON_ERROR unless given. The others hold for one request, so more updates than fit into one are refused; few servers have them. */
+  readonly atomicity?: WriteRequest_Atomicity;
 }
 
 export interface PushOptions extends CallOptions {
@@ -86,6 +102,9 @@ export class P4RuntimeClient {
   readonly #connection: Connection;
   readonly #session: Session;
   readonly #timeout: number | undefined;
+  readonly #givenServer: ServerKind | undefined;
+  readonly #errorSpaces = new Set<string>();
+  #emptyPipelineText: string | undefined;
   #apiVersion = "";
   #entities: EntityBuilder | undefined;
   #closing: Promise<void> | undefined;
@@ -95,10 +114,12 @@ export class P4RuntimeClient {
     this.deviceId = options.deviceId ?? 1n;
     this.role = options.role ?? "";
     this.#timeout = options.timeout;
+    this.#givenServer = options.server;
     this.#connection = new Connection(options);
     this.#session = new Session(this.#connection, {
       deviceId: this.deviceId,
       role: this.role,
+      roleConfig: options.roleConfig,
       packetQueue: options.packetQueue ?? 1024,
       onArbitration: options.onArbitration,
       onStreamError: options.onStreamError,
@@ -126,6 +147,31 @@ export class P4RuntimeClient {
   /** The version of P4Runtime that the server reports; `"1.0"` for one that has no Capabilities call. */
   get apiVersion(): string {
     return this.#apiVersion;
+  }
+
+  /** What is known of the server's ways by now; see `identify`. */
+  get server(): ServerProfile {
+    const kind =
+      this.#givenServer ??
+      identifyServer({
+        apiVersion: this.#apiVersion,
+        errorSpaces: this.#errorSpaces,
+        emptyPipelineText: this.#emptyPipelineText,
+        architecture: this.#entities?.schema.info.pkgInfo?.arch,
+      });
+    return serverProfile(kind, this.#apiVersion);
+  }
+
+  /**
+   * Find out who the server is, by the form of its errors: a primary asks it to delete an entry of a table that cannot be. Without a program
+   * on the switch, or as a backup, nothing is asked and only what is known already counts.
+   */
+  async identify(options: CallOptions = {}): Promise<ServerProfile> {
+    if (this.#givenServer === undefined && this.#errorSpaces.size === 0 && this.isPrimary) {
+      const outcome = await this.#writeBatch([NO_SUCH_ENTRY], options);
+      if (outcome.failure !== undefined && isFatal(outcome.failure)) throw outcome.failure;
+    }
+    return this.server;
   }
 
   /** What the last answer to arbitration said; undefined before the first. */
@@ -199,6 +245,14 @@ export class P4RuntimeClient {
         "the device config is empty",
       );
     const action = options.action ?? "VERIFY_AND_COMMIT";
+    const { server } = this;
+    const hasCells = [p4info.counters, p4info.meters].some((cells) => (cells?.length ?? 0) > 0);
+    if (action === "RECONCILE_AND_COMMIT" && !server.comparison.watchPorts && hasCells)
+      throw this.#refused(
+        "SetForwardingPipelineConfig",
+        action,
+        "it can't reconcile a program that has indirect counters or meters; use VERIFY_AND_COMMIT and write the entries again",
+      );
     const cookie = options.cookie ?? cookieOf(p4info, deviceConfig);
     await this.#setPipeline(action, { p4info, p4DeviceConfig: deviceConfig, cookie: { cookie } }, options);
     if (action !== "VERIFY") await this.useProgram(create(P4Info, p4info));
@@ -224,8 +278,9 @@ export class P4RuntimeClient {
       return response.config;
     } catch (error) {
       // BMv2 answers so before the first push, where the specification has an empty answer.
-      if (error instanceof P4RuntimeError && error.code === Code.FAILED_PRECONDITION) return undefined;
-      throw error;
+      if (!(error instanceof P4RuntimeError) || error.code !== Code.FAILED_PRECONDITION) throw error;
+      this.#emptyPipelineText = reasonOf(error);
+      return undefined;
     }
   }
 
@@ -235,20 +290,33 @@ export class P4RuntimeClient {
   }
 
   /**
-   * Carry out updates. They go in requests of at most 256, one after the other; within a request the switch may take them in any order, so
-   * updates that need each other belong in separate calls. All are attempted, whichever fail.
+   * Carry out updates, in their order. They go in requests of at most 256, one after the other; where an update needs another of the list, or
+   * is of the same entity, a new request begins, since a switch may take those of one in any order. (`sequence` brings updates into an
+   * order that needs few requests.) All are attempted, whichever fail.
    *
    * @throws P4RuntimeWriteError with the status of each update when some failed.
-   * @throws P4RuntimeError when the switch took none (not the primary, no connection) or stopped to answer.
+   * @throws P4RuntimeError when the switch took none (not the primary, no connection) or stopped to answer; UNIMPLEMENTED without asking for
+   *   what the server is known not to have.
    */
-  async write(updates: readonly Update[], options: CallOptions = {}): Promise<void> {
-    const batches: (readonly Update[])[] = [];
-    for (let at = 0; at < updates.length; at += UPDATES_PER_REQUEST)
-      batches.push(updates.slice(at, at + UPDATES_PER_REQUEST));
+  async write(updates: readonly Update[], options: WriteOptions = {}): Promise<void> {
+    const { server } = this;
+    for (const update of updates) {
+      const refusal = server.refuseWrite(update);
+      if (refusal !== undefined)
+        throw this.#refused("Write", describeUpdate(update, this.#entities?.schema), refusal);
+    }
+    const requests = requestsOf(updates, server.updatesPerRequest, this.#entities?.schema);
+    if (requests.length > 1 && (options.atomicity ?? "CONTINUE_ON_ERROR") !== "CONTINUE_ON_ERROR")
+      throw new P4RuntimeError(
+        Code.INVALID_ARGUMENT,
+        this.address,
+        "Write",
+        `${updates.length} updates need ${requests.length} requests, so they cannot be ${options.atomicity}`,
+      );
     const done: UpdateStatus[] = [];
     let failure: P4RuntimeError | undefined;
     let hasDetails = false;
-    for (const batch of batches) {
+    for (const batch of requests) {
       const outcome = await this.#writeBatch(batch, options);
       done.push(...outcome.updates);
       failure ??= outcome.failure;
@@ -270,6 +338,11 @@ export class P4RuntimeClient {
    * @throws P4RuntimeError while the answer is read.
    */
   async *read(entities: readonly Entity[], options: CallOptions = {}): AsyncGenerator<Entity, void> {
+    for (const entity of entities) {
+      const refusal = this.server.refuseRead(entity);
+      if (refusal !== undefined)
+        throw this.#refused("Read", describeEntity(entity, this.#entities?.schema), refusal);
+    }
     const responses = this.#connection.serverStream(
       "Read",
       P4RuntimeService.Read,
@@ -301,6 +374,45 @@ export class P4RuntimeClient {
       if (next.done === true) return;
       yield { payload: next.value.payload, metadata: this.#metadataOf(next.value), message: next.value };
     }
+  }
+
+  /** Digests from the switch; see `packets`. Each is to be acknowledged by `ackDigest`. */
+  digests(options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<DigestList, void> {
+    return drain(this.#session.digests, options.signal);
+  }
+
+  /** Entries that had no hit for their idle timeout (9.1.8); see `packets`. They may come again until the entry is hit or deleted. */
+  idleTimeouts(
+    options: { readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<IdleTimeoutNotification, void> {
+    return drain(this.#session.idleTimeouts, options.signal);
+  }
+
+  /** Packets and acknowledgements that the switch refused; see `packets`. */
+  streamRefusals(options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<StreamError, void> {
+    return drain(this.#session.refusals, options.signal);
+  }
+
+  /** What was lost because nobody read it in time. */
+  get dropped(): {
+    readonly packets: number;
+    readonly digests: number;
+    readonly idleTimeouts: number;
+    readonly streamRefusals: number;
+  } {
+    const { packets, digests, idleTimeouts, refusals } = this.#session;
+    return {
+      packets: packets.dropped,
+      digests: digests.dropped,
+      idleTimeouts: idleTimeouts.dropped,
+      streamRefusals: refusals.dropped,
+    };
+  }
+
+  /** Tell the switch that a digest list has arrived, so that it may send the same data again when they come again (9.8). */
+  ackDigest(list: Pick<DigestList, "digestId" | "listId">): void {
+    const { digestId, listId } = list;
+    this.#session.send({ update: { case: "digestAck", value: { digestId, listId } } });
   }
 
   /** Packets that were lost because nobody read them in time. */
@@ -375,17 +487,31 @@ export class P4RuntimeClient {
     );
   }
 
-  async #writeBatch(updates: readonly Update[], options: CallOptions): Promise<BatchOutcome> {
+  #refused(call: string, what: string, why: string): P4RuntimeError {
+    return new P4RuntimeError(
+      Code.UNIMPLEMENTED,
+      this.address,
+      call,
+      `${what}: ${this.server.title}: ${why}`,
+    );
+  }
+
+  async #writeBatch(updates: readonly Update[], options: WriteOptions): Promise<BatchOutcome> {
+    const { deviceId, role } = this;
+    const { electionId } = this.#session;
+    const { atomicity = "CONTINUE_ON_ERROR" } = options;
     try {
       await this.#connection.unary(
         "Write",
         P4RuntimeService.Write,
-        { deviceId: this.deviceId, role: this.role, electionId: this.#session.electionId, updates },
+        { deviceId, role, electionId, updates, atomicity },
         { ...options, timeout: this.#limit(options, DEFAULT_TIMEOUT) },
       );
     } catch (error) {
       if (!(error instanceof P4RuntimeError)) throw error;
-      return failedBatch(updates, error);
+      const outcome = failedBatch(updates, error);
+      for (const { space } of outcome.updates) if (space !== "") this.#errorSpaces.add(space);
+      return outcome;
     }
     return {
       updates: updates.map((update) => statusOf(update, Code.OK, "", "")),
@@ -407,7 +533,7 @@ export class P4RuntimeClient {
       .slice(0, 3)
       .map(
         ({ update, code, message }) =>
-          `\n  ${describeUpdate(update, this.#entities?.schema)}: ${codeText(code)}: ${message}`,
+          `\n  ${describeUpdate(update, this.#entities?.schema)}: ${codeName(code)}: ${message}`,
       );
     const more = failed.length > shown.length ? `\n  and ${failed.length - shown.length} more` : "";
     const text = `${failed.length} of ${updates.length} updates failed${shown.join("")}${more}`;
@@ -415,62 +541,21 @@ export class P4RuntimeClient {
   }
 }
 
-/** What became of one request. */
-type BatchOutcome =
-  | {
-      readonly updates: readonly UpdateStatus[];
-      readonly failure: P4RuntimeError | undefined;
-      readonly isWhole: false;
-      readonly hasDetails: boolean;
-    }
-  /** The request failed as a whole. */
-  | {
-      readonly updates: readonly UpdateStatus[];
-      readonly failure: P4RuntimeError;
-      readonly isWhole: true;
-      readonly hasDetails: false;
-    };
+/** No program can have a table with this id: its top byte is not that of tables. */
+const NO_SUCH_ENTRY: Update = remove(
+  create(Entity, { entity: { case: "tableEntry", value: { tableId: 0xfe00_0001 } } }),
+);
 
-function failedBatch(updates: readonly Update[], failure: P4RuntimeError): BatchOutcome {
-  // UNKNOWN means that single updates failed; any other code that the request was refused (12.3).
-  if (failure.code !== Code.UNKNOWN)
-    return {
-      updates: updates.map((update) => statusOf(update, failure.code, reasonOf(failure), "")),
-      failure,
-      isWhole: true,
-      hasDetails: false,
-    };
-  const errors = isServiceError(failure.cause) ? batchErrors(failure.cause) : undefined;
-  const hasDetails = errors?.length === updates.length;
-  return {
-    updates: updates.map((update, index) => {
-      const error = hasDetails ? errors[index] : undefined;
-      if (error === undefined) return statusOf(update, Code.UNKNOWN, reasonOf(failure), "");
-      return statusOf(update, error.canonicalCode, error.message, error.space, error.code);
-    }),
-    failure,
-    isWhole: false,
-    hasDetails,
-  };
+/** Errors that say something of the connection, and not of the update. */
+function isFatal(error: P4RuntimeError): boolean {
+  const codes: readonly number[] = [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED];
+  return codes.includes(error.code);
 }
 
-function statusOf(update: Update, code: number, message: string, space: string, spaceCode = 0): UpdateStatus {
-  return { code, message, space, spaceCode, update };
-}
-
-/** The server's own words. */
-function reasonOf(failure: P4RuntimeError): string {
-  return isServiceError(failure.cause) ? failure.cause.details : failure.message;
-}
-
-function codeText(code: number): string {
-  return Object.entries(Code).find(([, value]) => value === code)?.[0] ?? `code ${code}`;
-}
-
-/** The first failing request of a read in the text, instead of "1 of 1 reads failed". */
-function readError(error: unknown): unknown {
-  if (!(error instanceof P4RuntimeError) || !isServiceError(error.cause)) return error;
-  const first = batchErrors(error.cause)?.find((detail) => detail.canonicalCode !== Code.OK);
-  if (first === undefined) return error;
-  return new P4RuntimeError(first.canonicalCode, error.address, error.call, first.message, error.cause);
+async function* drain<T>(queue: BoundedQueue<T>, signal: AbortSignal | undefined): AsyncGenerator<T, void> {
+  for (;;) {
+    const next = await queue.next(signal);
+    if (next.done === true) return;
+    yield next.value;
+  }
 }

@@ -95,8 +95,10 @@ export function describeEntity(message: Entity, schema: Schema | undefined): str
     }
     case "digestEntry":
       return `digest ${nameOf(schema?.digests, entity.value.digestId)}`;
-    default:
-      return entity.case;
+    case "valueSetEntry":
+      return `value set ${nameOf(schema?.valueSets, entity.value.valueSetId)}`;
+    case "externEntry":
+      return `extern 0x${entity.value.externTypeId.toString(16)}/0x${entity.value.externId.toString(16)}`;
   }
 }
 

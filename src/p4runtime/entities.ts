@@ -1,27 +1,38 @@
+import type { Any } from "../p4info/generated/any.ts";
 import { create } from "../p4info/message/create.ts";
 import type { Init } from "../p4info/message/descriptor.ts";
+import {
+  type ActionInput,
+  actionMessage,
+  checkSize,
+  checkWeight,
+  type Params,
+  tableAction,
+  watch,
+} from "./action-choice.ts";
+import { type DataInput, dataMessage } from "./data-message.ts";
 import { EntityError } from "./entity-error.ts";
+import { fieldValues } from "./field-values.ts";
 import { encodeMatch, type MatchInput, parseMatch } from "./match.ts";
 import {
-  type Action,
   CounterData,
+  type DigestEntry_Config,
   Entity,
   type FieldMatch,
   MeterConfig,
   type PacketMetadata,
   type Replica,
-  TableAction,
+  type TableAction,
   type TableEntry,
-  type Update,
 } from "./proto/generated/p4runtime.ts";
-import type { ActionSchema, PacketHeaderSchema, Schema, TableSchema } from "./schema.ts";
-import { bigintOf, bytesOf, encodeValue, type Value } from "./values.ts";
+import type { FieldMap, MatchFieldSchema, PacketHeaderSchema, Schema, TableSchema } from "./schema.ts";
+import { bigintOf, bytesOf, encodeValue } from "./values.ts";
+
+export type { ActionInput, Params, WeightedAction } from "./action-choice.ts";
+export { insert, modify, remove } from "./updates.ts";
 
 /** Matches by field name; a field that is left out matches anything. */
 export type MatchInputs = Readonly<Record<string, MatchInput>>;
-/** Arguments by parameter name. */
-export type Params = Readonly<Record<string, Value>>;
-
 export interface TableEntryOptions {
   /** Needed above 0 where some field is ternary, range or optional; higher wins. */
   readonly priority?: number;
@@ -29,26 +40,39 @@ export interface TableEntryOptions {
   readonly metadata?: Uint8Array;
   readonly counterData?: Init<CounterData>;
   readonly meterConfig?: Init<MeterConfig>;
+  /** Nanoseconds without a hit after which the switch tells the controller (9.1.8). */
+  readonly idleTimeout?: bigint;
 }
 
-/** What a hit does: an action with arguments, a member or a group of an action profile, or a one-shot set of weighted actions. */
-export type ActionInput =
-  | { readonly action: string; readonly params?: Params }
-  | { readonly member: number }
-  | { readonly group: number }
-  | { readonly oneShot: readonly WeightedAction[] };
-
-export interface WeightedAction {
-  readonly action: string;
+/** What a read of entries selects, beside the table (9.1.6), and what it asks for with them. */
+export interface EntryFilter {
+  readonly priority?: number;
+  /** Only entries that run this action; with `params`, with these arguments. */
+  readonly action?: string;
   readonly params?: Params;
+  readonly metadata?: Uint8Array;
+  /** Give direct counters with the entries. */
+  readonly counters?: boolean;
+  /** Give direct meters with the entries. */
+  readonly meters?: boolean;
+  /** Give the time since the last hit. */
+  readonly lastHit?: boolean;
+}
+
+/** A member of a group. */
+export interface GroupMember {
+  readonly member: number;
   /** 1 unless given. */
   readonly weight?: number;
+  /** The member is left out while this port is down. */
   readonly watchPort?: number;
 }
 
 export interface ReplicaInput {
   readonly port: number;
   readonly instance?: number;
+  /** Ports that take over, in this order, while `port` is down (1.5). */
+  readonly backups?: readonly { readonly port: number; readonly instance?: number }[];
 }
 
 /**
@@ -61,12 +85,14 @@ export class EntityBuilder {
   readonly schema: Schema;
   /** `port` in replicas came with 1.4; servers before it (PI of BMv2 among them, which refuses port 0 there) know `egress_port`. */
   readonly #hasReplicaPort: boolean;
+  readonly #hasBackups: boolean;
 
   /** @param apiVersion of the server, as Capabilities says it. */
   constructor(schema: Schema, apiVersion = "1.4.0") {
     this.schema = schema;
     const [major = 1, minor = 0] = apiVersion.split(".").map(Number);
     this.#hasReplicaPort = major > 1 || minor >= 4;
+    this.#hasBackups = major > 1 || minor >= 5;
   }
 
   /**
@@ -83,10 +109,12 @@ export class EntityBuilder {
   ): Entity {
     const schema = this.schema.tables.get(table);
     const priority = options.priority ?? 0;
+    if (schema.fields.all.length === 0)
+      throw new EntityError("unexpected", `table ${schema.name}`, "it has no key, so only a default entry");
     checkPriority(schema, priority);
     return tableEntity(
       schema.id,
-      matchMessages(schema, match),
+      matchMessages(schema.fields, match),
       this.#tableAction(schema, action, params),
       priority,
       options,
@@ -96,13 +124,44 @@ export class EntityBuilder {
   /** The default entry of a table. Without an action, MODIFY puts the program's own back. */
   defaultEntry(table: string, action?: string, params: Params = {}): Entity {
     const schema = this.schema.tables.get(table);
-    const spec = action === undefined ? undefined : this.#tableAction(schema, action, params);
+    if (action === undefined) return tableEntity(schema.id, [], undefined, 0, {}, true);
+    if (schema.constDefaultAction)
+      throw new EntityError("unexpected", `table ${schema.name}`, "its default entry is constant");
+    if (schema.implementation !== undefined)
+      throw new EntityError(
+        "unexpected",
+        `table ${schema.name}`,
+        "it has an action profile, so no default entry to set",
+      );
+    const spec = tableAction(this.schema, schema, { action, params }, "default");
     return tableEntity(schema.id, [], spec, 0, {}, true);
   }
 
-  /** For reading: all entries of a table, or of all tables. */
-  allEntries(table?: string): Entity {
-    return tableEntity(table === undefined ? 0 : this.schema.tables.get(table).id, [], undefined, 0, {});
+  /** For reading: all entries of a table, or of all tables, that the filter lets through. */
+  allEntries(table?: string, filter: EntryFilter = {}): Entity {
+    const schema = table === undefined ? undefined : this.schema.tables.get(table);
+    const entity = tableEntity(
+      schema?.id ?? 0,
+      [],
+      filter.action === undefined ? undefined : this.#filterAction(schema, filter.action, filter.params),
+      filter.priority ?? 0,
+      {
+        ...(filter.metadata === undefined ? {} : { metadata: filter.metadata }),
+        ...(filter.counters === true ? { counterData: {} } : {}),
+        ...(filter.meters === true ? { meterConfig: {} } : {}),
+      },
+    );
+    if (filter.lastHit !== true || entity.entity?.case !== "tableEntry") return entity;
+    const value = { ...entity.entity.value, timeSinceLastHit: { elapsedNs: 0n } };
+    return { entity: { case: "tableEntry", value } };
+  }
+
+  #filterAction(table: TableSchema | undefined, name: string, params: Params | undefined): TableAction {
+    const action = this.schema.actions.get(name);
+    if (table !== undefined && !table.actions.has(action.id))
+      throw new EntityError("unexpected", `table ${table.name}`, `${action.name} is not one of its actions`);
+    const value = params === undefined ? { actionId: action.id, params: [] } : actionMessage(action, params);
+    return { type: { case: "action", value } };
   }
 
   /** For writing with data; for reading without, one cell or all. */
@@ -131,21 +190,16 @@ export class EntityBuilder {
     });
   }
 
-  /** A cell of a register, or all without an index; with a value for writing. Only registers of unsigned integers. */
-  register(name: string, index?: number | bigint, value?: Value): Entity {
-    const schema = this.schema.registers.get(name);
-    const where = `register ${schema.name}`;
-    if (schema.bitwidth === undefined)
-      throw new EntityError("invalid-value", where, "its cells are no plain integers");
-    const bytes = value === undefined ? undefined : encodeValue(value, { bitwidth: schema.bitwidth, where });
-    return entity({
-      case: "registerEntry",
-      value: {
-        registerId: schema.id,
-        index: indexOf(index),
-        data: bytes === undefined ? undefined : { data: { case: "bitstring", value: bytes } },
-      },
-    });
+  /**
+   * A cell of a register, or all without an index; with a value for writing: a number, or for a register of structs a record by member
+   * names.
+   */
+  register(name: string, index?: number | bigint, value?: DataInput): Entity {
+    const { id: registerId, typeSpec, name: full } = this.schema.registers.get(name);
+    const where = `register ${full}`;
+    const data =
+      value === undefined ? undefined : dataMessage(typeSpec, this.schema.info.typeInfo, value, where);
+    return entity({ case: "registerEntry", value: { registerId, index: indexOf(index), data } });
   }
 
   member(profile: string, memberId: number, action?: string, params: Params = {}): Entity {
@@ -157,22 +211,61 @@ export class EntityBuilder {
     });
   }
 
-  /** A group of members with weights: `group("selector", 1, { 10: 1, 11: 2 }, 4)`. */
+  /** A group of members: with weights by member number `{ 10: 1, 11: 2 }`, or as a list where ports are watched. */
   group(
     profile: string,
     groupId: number,
-    weights: Readonly<Record<number, number>> = {},
+    members: Readonly<Record<number, number>> | readonly GroupMember[] = [],
     maxSize = 0,
   ): Entity {
     const schema = this.schema.actionProfiles.get(profile);
-    const members = Object.entries(weights).map(([memberId, weight]) => ({
-      memberId: Number(memberId),
-      weight,
-    }));
+    const where = `group ${groupId} of ${schema.name}`;
+    if (!schema.withSelector)
+      throw new EntityError("unexpected", where, "the action profile has no selector, so no groups");
+    const list = isList(members)
+      ? members
+      : Object.entries(members).map(([member, weight]): GroupMember => ({ member: Number(member), weight }));
+    for (const { weight = 1 } of list) checkWeight(where, schema, weight);
+    if (new Set(list.map(({ member }) => member)).size !== list.length)
+      throw new EntityError("unexpected", where, "a member is named twice");
+    checkSize(where, schema, list);
     return entity({
       case: "actionProfileGroup",
-      value: { actionProfileId: schema.id, groupId, members, maxSize },
+      value: {
+        actionProfileId: schema.id,
+        groupId,
+        members: list.map(({ member: memberId, weight = 1, watchPort }) => ({
+          memberId,
+          weight,
+          watchKind: watch(watchPort),
+        })),
+        maxSize,
+      },
     });
+  }
+
+  /** For writing with members, each by field name; for reading without, one value set or all when there is no name. */
+  valueSet(name?: string, members: readonly MatchInputs[] = []): Entity {
+    const schema = name === undefined ? undefined : this.schema.valueSets.get(name);
+    if (schema === undefined) return entity({ case: "valueSetEntry", value: {} });
+    if (schema.size > 0 && members.length > schema.size)
+      throw new EntityError(
+        "out-of-range",
+        `value set ${schema.name}`,
+        `it has room for ${schema.size} members, not ${members.length}`,
+      );
+    const list = members.map((inputs) => ({ match: matchMessages(schema.fields, inputs) }));
+    return entity({ case: "valueSetEntry", value: { valueSetId: schema.id, members: list } });
+  }
+
+  /** How a digest is sent (9.8); without a configuration for deleting and reading. */
+  digest(name: string, config?: Init<DigestEntry_Config>): Entity {
+    return entity({ case: "digestEntry", value: { digestId: this.schema.digests.get(name).id, config } });
+  }
+
+  /** An entry of an extern that P4Runtime has no message for (9.9): whatever the target's documentation says. */
+  extern(externTypeId: number, externId: number, entry: Init<Any>): Entity {
+    return entity({ case: "externEntry", value: { externTypeId, externId, entry } });
   }
 
   multicastGroup(
@@ -185,7 +278,11 @@ export class EntityBuilder {
       value: {
         type: {
           case: "multicastGroupEntry",
-          value: { multicastGroupId, replicas: replicas.map((r) => this.#replica(r)), metadata },
+          value: {
+            multicastGroupId,
+            replicas: this.#replicas(`multicast group ${multicastGroupId}`, replicas),
+            metadata,
+          },
         },
       },
     });
@@ -201,23 +298,43 @@ export class EntityBuilder {
       value: {
         type: {
           case: "cloneSessionEntry",
-          value: { sessionId, replicas: replicas.map((r) => this.#replica(r)), ...options },
+          value: {
+            sessionId,
+            replicas: this.#replicas(`clone session ${sessionId}`, replicas),
+            ...options,
+          },
         },
       },
     });
   }
 
-  #replica({ port, instance = 0 }: ReplicaInput): Init<Replica> {
-    const portKind: Init<Replica>["portKind"] = this.#hasReplicaPort
-      ? { case: "port", value: bytesOf(BigInt(port)) }
-      : { case: "egressPort", value: port };
-    return { portKind, instance };
+  #replicas(where: string, replicas: readonly ReplicaInput[]): Init<Replica>[] {
+    const seen = new Set<string>();
+    return replicas.map(({ port, instance = 0, backups = [] }) => {
+      const key = `port ${port} instance ${instance}`;
+      if (seen.has(key)) throw new EntityError("unexpected", where, `${key} is there twice`);
+      seen.add(key);
+      if (backups.length > 0 && !this.#hasBackups)
+        throw new EntityError(
+          "unexpected",
+          where,
+          "the switch knows no backup replicas (they came with 1.5)",
+        );
+      const portKind: Init<Replica>["portKind"] = this.#hasReplicaPort
+        ? { case: "port", value: bytesOf(BigInt(port)) }
+        : { case: "egressPort", value: port };
+      const backupReplicas = backups.map((b) => ({
+        port: bytesOf(BigInt(b.port)),
+        instance: b.instance ?? 0,
+      }));
+      return { portKind, instance, backupReplicas };
+    });
   }
 
   /** The metadata of a packet for the switch. Every field of the packet_out header must be there; padding may be left out. */
   packetOut(metadata: Params): PacketMetadata[] {
     const header = packetHeader(this.schema.packetOut, "packet_out");
-    const values = byField(metadata, (name) => header.metadata.byName(name));
+    const values = fieldValues(metadata, header.metadata);
     return header.metadata.all.map((field) => {
       const value = values.get(field.id) ?? (isPadding(field.name) ? 0 : undefined);
       if (value === undefined) throw new EntityError("missing", field.where, "it is not given");
@@ -237,7 +354,7 @@ export class EntityBuilder {
     const schema = this.schema.tables.get(table);
     const isAll = Object.keys(match).length === 0 && priority === 0;
     if (!isAll) checkPriority(schema, priority);
-    return { tableId: schema.id, match: isAll ? [] : matchMessages(schema, match), priority };
+    return { tableId: schema.id, match: isAll ? [] : matchMessages(schema.fields, match), priority };
   }
 
   #tableAction(
@@ -246,60 +363,15 @@ export class EntityBuilder {
     params: Params,
   ): TableAction | undefined {
     if (input === undefined) return undefined;
-    if (typeof input === "string") return this.#tableAction(table, { action: input, params }, {});
-    if ("member" in input) return { type: { case: "actionProfileMemberId", value: input.member } };
-    if ("group" in input) return { type: { case: "actionProfileGroupId", value: input.group } };
-    if ("action" in input)
-      return {
-        type: {
-          case: "action",
-          value: actionMessage(this.#actionOf(table, input.action), input.params ?? {}),
-        },
-      };
-    return create(TableAction, {
-      type: {
-        case: "actionProfileActionSet",
-        value: {
-          actionProfileActions: input.oneShot.map((member) => ({
-            action: actionMessage(this.#actionOf(table, member.action), member.params ?? {}),
-            weight: member.weight ?? 1,
-            watchKind:
-              member.watchPort === undefined
-                ? undefined
-                : { case: "watchPort" as const, value: bytesOf(BigInt(member.watchPort)) },
-          })),
-        },
-      },
-    });
-  }
-
-  #actionOf(table: TableSchema, name: string): ActionSchema {
-    const action = this.schema.actions.get(name);
-    if (!table.actions.has(action.id)) {
-      const names = [...table.actions.values()].map((ref) => ref.action.alias).join(", ");
-      throw new EntityError(
-        "unexpected",
-        `table ${table.name}`,
-        `${action.name} is not one of its actions, which are ${names}`,
-      );
-    }
-    return action;
+    const choice = typeof input === "string" ? { action: input, params } : input;
+    return tableAction(this.schema, table, choice, "entry");
   }
 }
 
-/** Put a new entity in. */
-export function insert(entity: Entity): Update {
-  return { type: "INSERT", entity };
-}
-
-/** Change an entity that is there. */
-export function modify(entity: Entity): Update {
-  return { type: "MODIFY", entity };
-}
-
-/** Take an entity out. */
-export function remove(entity: Entity): Update {
-  return { type: "DELETE", entity };
+function isList(
+  members: Readonly<Record<number, number>> | readonly GroupMember[],
+): members is readonly GroupMember[] {
+  return Array.isArray(members);
 }
 
 function entity(value: Init<Entity>["entity"]): Entity {
@@ -324,7 +396,7 @@ function tableEntity(
     meterConfig: options.meterConfig === undefined ? undefined : create(MeterConfig, options.meterConfig),
     counterData: options.counterData === undefined ? undefined : create(CounterData, options.counterData),
     isDefaultAction,
-    idleTimeoutNs: 0n,
+    idleTimeoutNs: options.idleTimeout ?? 0n,
     metadata: options.metadata ?? NO_METADATA,
     isConst: false,
   };
@@ -349,40 +421,14 @@ function checkPriority(table: TableSchema, priority: number): void {
     );
 }
 
-function matchMessages(table: TableSchema, inputs: MatchInputs): FieldMatch[] {
-  const values = byField(inputs, (name) => table.fields.byName(name));
+function matchMessages(fields: FieldMap<MatchFieldSchema>, inputs: MatchInputs): FieldMatch[] {
+  const values = fieldValues(inputs, fields);
   const messages: FieldMatch[] = [];
-  for (const field of table.fields.all) {
+  for (const field of fields.all) {
     const match = parseMatch(field, values.get(field.id));
     if (match !== undefined) messages.push(encodeMatch(field, match));
   }
   return messages;
-}
-
-function actionMessage(action: ActionSchema, params: Params): Action {
-  const values = byField(params, (name) => action.params.byName(name));
-  return {
-    actionId: action.id,
-    params: action.params.all.map((field) => {
-      const value = values.get(field.id);
-      if (value === undefined) throw new EntityError("missing", field.where, "it is not given");
-      return { paramId: field.id, value: encodeValue(value, field) };
-    }),
-  };
-}
-
-/** Values by field id; two names of one field are refused. */
-function byField<V, F extends { readonly id: number; readonly where: string }>(
-  values: Readonly<Record<string, V>>,
-  find: (name: string) => F,
-): Map<number, V> {
-  const found = new Map<number, V>();
-  for (const [name, value] of Object.entries(values)) {
-    const field = find(name);
-    if (found.has(field.id)) throw new EntityError("unexpected", field.where, "it is given twice");
-    found.set(field.id, value);
-  }
-  return found;
 }
 
 function packetHeader(header: PacketHeaderSchema | undefined, name: string): PacketHeaderSchema {

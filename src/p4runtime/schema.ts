@@ -1,8 +1,17 @@
 import type { ObjectKind } from "../p4info/ids.ts";
-import type { Action, P4DataTypeSpec, P4Info, Preamble, Table } from "../p4info/index.ts";
+import type {
+  Action,
+  MatchField,
+  P4DataTypeSpec,
+  P4Info,
+  P4TypeInfo,
+  Preamble,
+  Table,
+} from "../p4info/index.ts";
 import { didYouMean } from "../p4info/suggest.ts";
 import { EntityError } from "./entity-error.ts";
 import type { MatchKind } from "./match.ts";
+import { bigintOf } from "./values.ts";
 
 /** What every object of a program has: an id, its full name (`ingress.ipv4_lpm`) and a short one (`ipv4_lpm`). */
 export interface Named {
@@ -18,6 +27,8 @@ export interface FieldSchema {
   readonly bitwidth: number;
   /** How messages speak of it: `table ingress.ipv4_lpm, field hdr.ipv4.dst`. */
   readonly where: string;
+  /** Names that values may be written by: the members of a serializable enum (8.4.5). */
+  readonly names?: ReadonlyMap<string, bigint> | undefined;
 }
 
 export interface MatchFieldSchema extends FieldSchema {
@@ -38,6 +49,8 @@ export interface TableSchema extends Named {
   readonly needsPriority: boolean;
   readonly isConst: boolean;
   readonly constDefaultAction: boolean;
+  /** Id of the action of the program's own default entry, where the P4Info tells it. */
+  readonly initialDefaultAction: number | undefined;
   /** The action profile that implements the table. */
   readonly implementation: ActionProfileSchema | undefined;
   readonly directCounter: CounterSchema | undefined;
@@ -73,6 +86,8 @@ export interface ActionProfileSchema extends Named {
   readonly withSelector: boolean;
   readonly size: number;
   readonly maxGroupSize: number;
+  /** Does `maxGroupSize` count members, and not their weights (1.4)? */
+  readonly countsMembers: boolean;
   readonly weightsDisallowed: boolean;
 }
 
@@ -81,6 +96,12 @@ export interface PacketHeaderSchema extends Named {
   readonly metadata: FieldMap<FieldSchema>;
   /** Bytes of the header in front of the packet. */
   readonly byteLength: number;
+}
+
+/** A set of values that the parser compares with (9.6). */
+export interface ValueSetSchema extends Named {
+  readonly fields: FieldMap<MatchFieldSchema>;
+  readonly size: number;
 }
 
 export interface DigestSchema extends Named {
@@ -202,13 +223,17 @@ export class Schema {
   readonly meters: ObjectMap<MeterSchema>;
   readonly registers: ObjectMap<RegisterSchema>;
   readonly digests: ObjectMap<DigestSchema>;
+  readonly valueSets: ObjectMap<ValueSetSchema>;
   readonly packetIn: PacketHeaderSchema | undefined;
   readonly packetOut: PacketHeaderSchema | undefined;
 
   constructor(info: P4Info) {
     this.info = info;
     checkIds(info);
-    this.actions = new ObjectMap("action", info.actions.map(actionOf));
+    this.actions = new ObjectMap(
+      "action",
+      info.actions.map((action) => actionOf(action, info.typeInfo)),
+    );
     this.actionProfiles = new ObjectMap(
       "action profile",
       info.actionProfiles.map((profile) => ({
@@ -217,6 +242,7 @@ export class Schema {
         withSelector: profile.withSelector,
         size: Number(profile.size),
         maxGroupSize: profile.maxGroupSize,
+        countsMembers: profile.selectorSizeSemantics?.case === "sumOfMembers",
         weightsDisallowed: profile.weightsDisallowed,
       })),
     );
@@ -241,6 +267,15 @@ export class Schema {
       "digest",
       info.digests.map((digest) => ({ ...named(digest.preamble), typeSpec: digest.typeSpec })),
     );
+    this.valueSets = new ObjectMap(
+      "value set",
+      info.valueSets.map((set) => {
+        const base = named(set.preamble);
+        const owner = `value set ${base.name}`;
+        const fields = set.match.map((field) => matchFieldOf(owner, field, info.typeInfo));
+        return { ...base, fields: new FieldMap(owner, "match field", fields), size: set.size };
+      }),
+    );
     this.tables = new ObjectMap(
       "table",
       info.tables.map((table) => this.#tableOf(table)),
@@ -252,15 +287,7 @@ export class Schema {
   #tableOf(table: Table): TableSchema {
     const base = named(table.preamble);
     const owner = `table ${base.name}`;
-    const fields = table.matchFields.map(
-      (field): MatchFieldSchema => ({
-        id: field.id,
-        name: field.name,
-        bitwidth: field.bitwidth,
-        kind: matchKind(owner, field.name, field.match),
-        where: `${owner}, field ${field.name}`,
-      }),
-    );
+    const fields = table.matchFields.map((field) => matchFieldOf(owner, field, this.info.typeInfo));
     const actions = table.actionRefs.map((ref) => {
       const scope =
         ref.scope === "TABLE_ONLY" || ref.scope === "DEFAULT_ONLY" ? ref.scope : "TABLE_AND_DEFAULT";
@@ -277,6 +304,7 @@ export class Schema {
       needsPriority: fields.some((field) => field.kind !== "EXACT" && field.kind !== "LPM"),
       isConst: table.isConstTable,
       constDefaultAction: table.constDefaultActionId !== 0,
+      initialDefaultAction: table.initialDefaultAction?.actionId,
       implementation:
         table.implementationId === 0 ? undefined : this.actionProfiles.get(table.implementationId),
       directCounter:
@@ -324,13 +352,34 @@ function checkIds(info: P4Info): void {
   }
 }
 
-function actionOf(action: Action): ActionSchema {
+function matchFieldOf(owner: string, field: MatchField, types: P4TypeInfo | undefined): MatchFieldSchema {
+  return {
+    id: field.id,
+    name: field.name,
+    bitwidth: field.bitwidth,
+    kind: matchKind(owner, field.name, field.match),
+    where: `${owner}, field ${field.name}`,
+    names: enumNames(field.typeName?.name, types),
+  };
+}
+
+/** The members of a serializable enum, by name; undefined for other types. */
+function enumNames(
+  typeName: string | undefined,
+  types: P4TypeInfo | undefined,
+): ReadonlyMap<string, bigint> | undefined {
+  const members = typeName === undefined ? undefined : types?.serializableEnums[typeName]?.members;
+  return members && new Map(members.map(({ name, value }) => [name, bigintOf(value)]));
+}
+
+function actionOf(action: Action, types: P4TypeInfo | undefined): ActionSchema {
   const base = named(action.preamble);
   const params = action.params.map((param) => ({
     id: param.id,
     name: param.name,
     bitwidth: param.bitwidth,
     where: `action ${base.name}, parameter ${param.name}`,
+    names: enumNames(param.typeName?.name, types),
   }));
   return { ...base, params: new FieldMap(`action ${base.name}`, "parameter", params) };
 }

@@ -1,10 +1,13 @@
 import type { ServiceError } from "@grpc/grpc-js";
+import type { Any } from "../p4info/generated/any.ts";
 import type { Init } from "../p4info/message/descriptor.ts";
 import { P4RuntimeError } from "./call-error.ts";
 import { Code } from "./code.ts";
 import type { CallOptions, Connection } from "./connection.ts";
 import { electionIdOf } from "./election-id.ts";
 import type {
+  DigestList,
+  IdleTimeoutNotification,
   MasterArbitrationUpdate,
   PacketIn,
   StreamError,
@@ -30,6 +33,8 @@ export interface ArbitrationState {
 export interface SessionOptions {
   readonly deviceId: bigint;
   readonly role: string;
+  /** Sent with the role in arbitration, and read by the switch alone (5.2). */
+  readonly roleConfig: Init<Any> | undefined;
   readonly packetQueue: number;
   readonly onArbitration: ((state: ArbitrationState) => void) | undefined;
   readonly onStreamError: ((error: StreamError) => void) | undefined;
@@ -45,6 +50,9 @@ interface Waiter {
 /** The client's end of the stream: arbitration, packets, and what else the switch sends by itself. */
 export class Session {
   readonly packets: BoundedQueue<PacketIn>;
+  readonly digests: BoundedQueue<DigestList>;
+  readonly idleTimeouts: BoundedQueue<IdleTimeoutNotification>;
+  readonly refusals: BoundedQueue<StreamError>;
   readonly #connection: Connection;
   readonly #options: SessionOptions;
   #stream: StreamChannel | undefined;
@@ -60,6 +68,9 @@ export class Session {
     this.#connection = connection;
     this.#options = options;
     this.packets = new BoundedQueue(options.packetQueue);
+    this.digests = new BoundedQueue(options.packetQueue);
+    this.idleTimeouts = new BoundedQueue(options.packetQueue);
+    this.refusals = new BoundedQueue(options.packetQueue);
   }
 
   get state(): ArbitrationState | undefined {
@@ -112,8 +123,9 @@ export class Session {
       if (isSame) return;
       this.#stream ??= this.#open();
       this.#sent = { electionId };
-      const { deviceId, role } = this.#options;
-      const update = { deviceId, electionId, role: role === "" ? undefined : { name: role } };
+      const { deviceId, role: name, roleConfig: config } = this.#options;
+      const isDefault = name === "" && config === undefined;
+      const update = { deviceId, electionId, role: isDefault ? undefined : { name, config } };
       this.#stream.write({ update: { case: "arbitration", value: update } });
     });
   }
@@ -129,7 +141,7 @@ export class Session {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const waiter of [...this.#waiters]) waiter.reject(this.#ended());
-    this.packets.end();
+    this.#endQueues();
     this.#stream?.cancel();
     await this.#streamClosed;
   }
@@ -155,7 +167,16 @@ export class Session {
         return;
       case "error":
         this.#streamErrors++;
-        this.#options.onStreamError?.(update.value);
+        if (this.#options.onStreamError === undefined) this.refusals.push(update.value);
+        else this.#options.onStreamError(update.value);
+        return;
+      case "digest":
+        if (this.#options.onMessage === undefined) this.digests.push(update.value);
+        else this.#options.onMessage(message);
+        return;
+      case "idleTimeoutNotification":
+        if (this.#options.onMessage === undefined) this.idleTimeouts.push(update.value);
+        else this.#options.onMessage(message);
         return;
       default:
         this.#options.onMessage?.(message);
@@ -179,8 +200,12 @@ export class Session {
     this.#state = undefined;
     if (this.#isClosed) return;
     for (const waiter of [...this.#waiters]) waiter.reject(error);
-    this.packets.end(error);
+    this.#endQueues(error);
     this.#options.onDisconnect?.(error);
+  }
+
+  #endQueues(error?: P4RuntimeError): void {
+    for (const queue of [this.packets, this.digests, this.idleTimeouts, this.refusals]) queue.end(error);
   }
 
   #ended(): P4RuntimeError {

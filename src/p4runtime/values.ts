@@ -11,6 +11,8 @@ export type Value = bigint | number | string | Uint8Array;
 export interface ValueType {
   readonly bitwidth: number;
   readonly where: string;
+  /** Names of values, where the type has them. */
+  readonly names?: ReadonlyMap<string, bigint> | undefined;
 }
 
 /** The largest value of a width: 9 -> 511. */
@@ -123,6 +125,8 @@ function integerOf(value: Value, type: ValueType): bigint {
 }
 
 function integerOfText(text: string, type: ValueType): bigint {
+  const named = type.names?.get(text);
+  if (named !== undefined) return named;
   if (DIGITS.test(text.replaceAll("_", ""))) return BigInt(text.replaceAll("_", ""));
   if (/^-\d+$/.test(text)) return BigInt(text);
   const ipv4 = IPV4.exec(text);
@@ -144,7 +148,9 @@ function integerOfText(text: string, type: ValueType): bigint {
   throw new EntityError(
     "invalid-value",
     type.where,
-    `${JSON.stringify(text)} is neither an integer nor an IPv4, IPv6 or MAC address`,
+    type.names === undefined
+      ? `${JSON.stringify(text)} is neither an integer nor an IPv4, IPv6 or MAC address`
+      : `${JSON.stringify(text)} is neither an integer nor one of ${[...type.names.keys()].join(", ")}`,
   );
 }
 

@@ -59,6 +59,11 @@ export async function startPrimary(
 /** What the memory target takes for the program's JSON. */
 export const PROGRAM_JSON = new TextEncoder().encode("program");
 
+/** Updates without the client's checks, for what a server has to refuse. */
+export const insert = (entity: Entity): Update => ({ type: "INSERT", entity });
+export const modify = (entity: Entity): Update => ({ type: "MODIFY", entity });
+export const remove = (entity: Entity): Update => ({ type: "DELETE", entity });
+
 export function bytes(hex: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex, "hex"));
 }

@@ -69,6 +69,10 @@ describe("the client against BMv2", () => {
       await client.pushPipeline(p4infoFromBinary(info), Buffer.from(json), { cookie });
       expect(await client.getCookie()).toBe(cookie);
 
+      // Known by the form of an error, which does it no harm.
+      expect((await client.identify()).kind).toBe("bmv2");
+      expect(client.isPrimary).toBe(true);
+
       const { entities } = client;
       const route = (host: number) =>
         entities.tableEntry("forwarding.route", { dst_addr: host }, "to_port", { port: 1, dst_mac: host });

@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { P4RuntimeWriteError } from "../../src/p4runtime/call-error.ts";
 import type { P4RuntimeClient } from "../../src/p4runtime/client.ts";
 import { Code, codeName } from "../../src/p4runtime/code.ts";
-import { insert, modify, remove } from "../../src/p4runtime/entities.ts";
 import type { Entity, Update } from "../../src/p4runtime/proto/generated/p4runtime.ts";
-import { bytes, rawEntity, rawEntry, rawUpdate, startPrimary } from "./bench.ts";
+import { bytes, insert, modify, rawEntity, rawEntry, rawUpdate, remove, startPrimary } from "./bench.ts";
 import { ID } from "./program.ts";
 
 async function codes(client: P4RuntimeClient, updates: readonly Update[]): Promise<string[]> {
@@ -276,8 +275,20 @@ describe("action profiles", () => {
     const { client } = await startPrimary();
     const { entities } = client;
     await client.write([insert(entities.member("selector", 1, "drop"))]);
-    const group = (id: number, weights: Record<number, number>, size = 4) =>
-      insert(entities.group("selector", id, weights, size));
+    // As any client could send them, without the checks of the builder.
+    const group = (groupId: number, weights: Record<number, number>, maxSize = 4) =>
+      rawUpdate("INSERT", {
+        case: "actionProfileGroup",
+        value: {
+          actionProfileId: ID.selector,
+          groupId,
+          maxSize,
+          members: Object.entries(weights).map(([id, weight]) => ({ memberId: Number(id), weight })),
+        },
+      });
+    const drop = { type: { case: "action", value: { actionId: ID.drop } } } as const;
+    const exactly1 = (fieldId: number) =>
+      ({ fieldId, fieldMatchType: { case: "exact", value: { value: bytes("01") } } }) as const;
     expect(
       await codes(client, [
         insert(entities.member("selector", 0, "drop")),
@@ -294,9 +305,13 @@ describe("action profiles", () => {
         insert(entities.tableEntry("ecmp", { group: 1 }, { group: 9 })),
         insert(entities.tableEntry("ecmp", { group: 1 }, { member: 9 })),
         insert(entities.tableEntry("ecmp", { group: 1 }, { member: 0 })),
-        insert(entities.tableEntry("ecmp", { group: 1 }, "drop")),
-        insert(entities.tableEntry("mac", { "hdr.ethernet.dst": 1, vlan: 1 }, { member: 1 })),
-        modify(entities.defaultEntry("ecmp", "drop")),
+        rawEntry("INSERT", { tableId: ID.ecmp, match: [exactly1(1)], action: drop }),
+        rawEntry("INSERT", {
+          tableId: ID.mac,
+          match: [exactly1(1), exactly1(7)],
+          action: { type: { case: "actionProfileMemberId", value: 1 } },
+        }),
+        rawEntry("MODIFY", { tableId: ID.ecmp, isDefaultAction: true, action: drop }),
       ]),
     ).toEqual([
       "INVALID_ARGUMENT",
@@ -412,7 +427,18 @@ describe("multicast groups and clone sessions", () => {
         modify(entities.multicastGroup(2, [])),
         remove(entities.cloneSession(2)),
         insert(entities.cloneSession(0)),
-        insert(entities.multicastGroup(3, [{ port: 1 }, { port: 1 }])),
+        rawUpdate("INSERT", {
+          case: "packetReplicationEngineEntry",
+          value: {
+            type: {
+              case: "multicastGroupEntry",
+              value: {
+                multicastGroupId: 3,
+                replicas: [1, 1].map((port) => ({ portKind: { case: "egressPort", value: port } })),
+              },
+            },
+          },
+        }),
         insert(entities.multicastGroup(3, [{ port: 1, instance: 70_000 }])),
         rawUpdate("INSERT", { case: "packetReplicationEngineEntry", value: {} }),
       ]),

@@ -4,12 +4,12 @@ import { P4RuntimeWriteError } from "../../src/p4runtime/call-error.ts";
 import type { P4RuntimeClient } from "../../src/p4runtime/client.ts";
 import { Code, codeName } from "../../src/p4runtime/code.ts";
 import { nameTableEntry } from "../../src/p4runtime/describe.ts";
-import { EntityBuilder, insert, modify, remove } from "../../src/p4runtime/entities.ts";
+import { EntityBuilder } from "../../src/p4runtime/entities.ts";
 import type { Entity, TableEntry, Update } from "../../src/p4runtime/proto/generated/p4runtime.ts";
 import { Schema } from "../../src/p4runtime/schema.ts";
 import { ProgramState } from "../../src/switch/p4runtime/program-state.ts";
 import { statusOf } from "../../src/switch/p4runtime/status.ts";
-import { bytes, rawEntity, rawEntry, startPrimary } from "./bench.ts";
+import { bytes, insert, modify, rawEntity, rawEntry, remove, startPrimary } from "./bench.ts";
 import { MemoryProgram } from "./memory-target.ts";
 import { ID, PROGRAM } from "./program.ts";
 

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Backoff, type BackoffOptions } from "./backoff.ts";
+import { type ClientOptions, P4RuntimeClient } from "./client.ts";
+import type { ArbitrationState } from "./session.ts";
+
+/** Where a steady client stands. */
+export type SteadyState =
+  | { readonly kind: "connecting"; readonly attempt: number }
+  | { readonly kind: "ready"; readonly isPrimary: boolean }
+  /** `retryIn` milliseconds until the next attempt. */
+  | { readonly kind: "waiting"; readonly reason: Error; readonly retryIn: number }
+  | { readonly kind: "closed" };
+
+export interface SteadyOptions extends Omit<ClientOptions, "onDisconnect"> {
+  /** The election id of each new connection; undefined stays a backup. Asked each time, since an id may have been overtaken. */
+  readonly electionId: () => bigint | undefined;
+  /**
+   * Prepares a new connection, as primary or backup: the place to compare the cookie, push a pipeline and repair the entries. While it runs
+   * the client is not `ready`; what it throws ends the connection, and the next attempt follows.
+   */
+  readonly prepare?: (client: P4RuntimeClient, signal: AbortSignal) => Promise<void>;
+  readonly onState?: (state: SteadyState) => void;
+  readonly backoff?: BackoffOptions;
+  /** Numbers from 0 to 1, for the jitter. */
+  readonly random?: () => number;
+}
+
+/**
+ * A client that connects again when the connection breaks, with growing waits and jitter, until it is closed.
+ *
+ * ```ts
+ * const steady = SteadyClient.open({ address, electionId: () => BigInt(Date.now()), prepare: (client) => repair(client) });
+ * const client = await steady.ready();
+ * ```
+ */
+export class SteadyClient {
+  readonly #options: SteadyOptions;
+  readonly #backoff: Backoff;
+  readonly #stop = new AbortController();
+  readonly #end: Promise<void>;
+  #client: P4RuntimeClient | undefined;
+  #state: SteadyState = { kind: "connecting", attempt: 1 };
+  #waiters: ((client: P4RuntimeClient) => void)[] = [];
+  #connects = 0;
+  #onDisconnect: (error: Error) => void = () => {};
+
+  private constructor(options: SteadyOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff(options.backoff ?? {}, options.random ?? Math.random);
+    this.#end = this.#run();
+  }
+
+  /** Begins to connect. Never fails: what is wrong is told by `onState`. */
+  static open(options: SteadyOptions): SteadyClient {
+    return new SteadyClient(options);
+  }
+
+  get state(): SteadyState {
+    return this.#state;
+  }
+
+  /** The client of the connection that is ready; undefined while there is none. */
+  get client(): P4RuntimeClient | undefined {
+    return this.#state.kind === "ready" ? this.#client : undefined;
+  }
+
+  /** Connections that have come about. */
+  get connects(): number {
+    return this.#connects;
+  }
+
+  /** Waits for a connection that is ready. @throws the signal's reason, or an Error when the client is closed first */
+  async ready(signal?: AbortSignal): Promise<P4RuntimeClient> {
+    if (this.client !== undefined) return this.client;
+    return new Promise((resolve, reject) => {
+      const stop = AbortSignal.any([this.#stop.signal, ...(signal === undefined ? [] : [signal])]);
+      const abort = (): void => {
+        this.#waiters = this.#waiters.filter((waiter) => waiter !== done);
+        reject(stop.reason);
+      };
+      const done = (client: P4RuntimeClient): void => {
+        stop.removeEventListener("abort", abort);
+        resolve(client);
+      };
+      if (stop.aborted) {
+        reject(stop.reason);
+        return;
+      }
+      this.#waiters.push(done);
+      stop.addEventListener("abort", abort, { once: true });
+    });
+  }
+
+  /** Ends the connection and stops to try. */
+  async close(): Promise<void> {
+    this.#stop.abort(new Error(`the client of ${this.#options.address} is closed`));
+    await this.#end;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      let readyAt: number | undefined;
+      let reason: Error;
+      try {
+        this.#tell({ kind: "connecting", attempt: this.#backoff.failures + 1 });
+        reason = await this.#attempt(() => {
+          readyAt = performance.now();
+        });
+      } catch (error) {
+        reason = error instanceof Error ? error : new Error(String(error));
+      }
+      await this.#client?.close();
+      this.#client = undefined;
+      if (signal.aborted) break;
+      const retryIn = this.#backoff.next(readyAt === undefined ? 0 : performance.now() - readyAt);
+      this.#tell({ kind: "waiting", reason, retryIn });
+      await sleep(retryIn, undefined, { signal }).catch(() => {});
+    }
+    this.#tell({ kind: "closed" });
+  }
+
+  /** One connection from its beginning to its end; resolves with the reason of the end. */
+  async #attempt(onReady: () => void): Promise<Error> {
+    const { electionId, prepare, ...options } = this.#options;
+    const { signal } = this.#stop;
+    const broken = new AbortController();
+    const lost = new Promise<Error>((resolve) => {
+      const end = (error: Error): void => {
+        resolve(error);
+        broken.abort(error);
+      };
+      signal.addEventListener("abort", () => end(signal.reason), { once: true, signal: broken.signal });
+      this.#onDisconnect = end;
+    });
+    const both = AbortSignal.any([signal, broken.signal]);
+    this.#client = await P4RuntimeClient.connect(
+      {
+        ...options,
+        onDisconnect: (error) => this.#onDisconnect(error),
+        onArbitration: (state) => this.#arbitrated(state),
+      },
+      { signal: both },
+    );
+    const client = this.#client;
+    await client.arbitrate(electionId(), { signal: both });
+    await prepare?.(client, both);
+    if (broken.signal.aborted) return broken.signal.reason;
+    this.#connects++;
+    onReady();
+    this.#tell({ kind: "ready", isPrimary: client.isPrimary });
+    for (const waiter of this.#waiters.splice(0)) waiter(client);
+    return lost;
+  }
+
+  #arbitrated(state: ArbitrationState): void {
+    this.#options.onArbitration?.(state);
+    if (this.#state.kind === "ready" && this.#state.isPrimary !== state.isPrimary)
+      this.#tell({ kind: "ready", isPrimary: state.isPrimary });
+  }
+
+  #tell(state: SteadyState): void {
+    this.#state = state;
+    this.#options.onState?.(state);
+  }
+}
