@@ -1,13 +1,28 @@
 import type * as ir from "../ir/index.ts";
-import type { BitType } from "../ir/index.ts";
+import { type BitType, bit } from "../ir/index.ts";
 import { callSite } from "./callsite.ts";
 import { ProgramError } from "./programerror.ts";
 import { type KeyLiteral, keySet } from "./steps.ts";
-import { at, type Value } from "./value.ts";
+import {
+  at,
+  type Bool,
+  constant,
+  Num,
+  type Numeric,
+  type Operand,
+  operand,
+  type Value,
+  type Variable,
+} from "./value.ts";
 
 /** Built-in ends of the parser. */
 export const accept = "accept";
 export const reject = "reject";
+
+/** In the parser: the next bits of the packet, which stay there for the next `extract`. */
+export function lookahead<const W extends number>(type: BitType<W>): Num<BitType<W>> {
+  return new Num(at({ kind: "lookahead", type }));
+}
 
 /** The parser: named states that features share and extend. */
 export class ParserBuilder {
@@ -38,7 +53,7 @@ export class StateBuilder {
   readonly name: string;
   readonly #nameOf: (header: object) => string;
   readonly #place: { readonly at?: ir.SourceLocation };
-  readonly #extracts: string[] = [];
+  readonly #steps: ir.ParserStep[] = [];
   readonly #cases: ir.SelectCase[] = [];
   #keys: readonly ir.Expression[] = [];
   #otherwise: string | undefined;
@@ -49,9 +64,34 @@ export class StateBuilder {
     this.#place = at({});
   }
 
+  /** Reads a header and makes it valid. A packet that is too short ends the parser with `parser_failed`. */
   extract(header: object): this {
-    this.#extracts.push(this.#nameOf(header));
-    return this;
+    return this.#push(at({ kind: "extract", header: this.#nameOf(header) }));
+  }
+
+  /** Passes over this many bits of the packet, a multiple of 8. */
+  advance(bits: number | Num<BitType>): this {
+    const length = typeof bits === "number" ? constant(bits, bit(32)) : bits.node;
+    return this.#push(at({ kind: "advance", bits: length }));
+  }
+
+  /** Keeps a value in a metadata field, for later states and for ingress. */
+  set<T extends Numeric>(target: Variable<T>, value: Operand<NoInfer<T>>): this {
+    const { node } = target;
+    if (node.kind !== "metadata") {
+      const message = `state ${this.name} can set metadata fields only`;
+      throw new ProgramError({ code: "GP1502", message, at: callSite() });
+    }
+    return this.#push(at({ kind: "assign", target: node, value: operand(value, target.type) }));
+  }
+
+  /**
+   * Ends the parser with this error unless the condition holds. The packet goes on to ingress, with `parser_failed`.
+   *
+   * @param error one of P4's errors, or a name of the program's own.
+   */
+  verify(condition: Bool, error: string): this {
+    return this.#push(at({ kind: "verify", condition: condition.node, error }));
   }
 
   /** Fields by which `on` chooses the next state. Features that share a state select on the same fields. */
@@ -90,7 +130,12 @@ export class StateBuilder {
             cases: [...this.#cases],
             otherwise: this.#otherwise ?? accept,
           };
-    return { name: this.name, extracts: [...this.#extracts], transition, ...this.#place };
+    return { name: this.name, steps: [...this.#steps], transition, ...this.#place };
+  }
+
+  #push(step: ir.ParserStep): this {
+    this.#steps.push(step);
+    return this;
   }
 
   #conflict(message: string): never {
@@ -98,8 +143,9 @@ export class StateBuilder {
   }
 }
 
+/** The same expression, wherever it was written. */
 function isSameKey(a: ir.Expression, b: ir.Expression | undefined): boolean {
-  if (a.kind === "field") return b?.kind === "field" && a.header === b.header && a.field === b.field;
-  if (a.kind === "metadata" || a.kind === "intrinsic") return b?.kind === a.kind && a.name === b.name;
-  return a === b;
+  const text = (e: ir.Expression | undefined): string =>
+    JSON.stringify(e, (key, v: unknown) => (key === "at" ? undefined : typeof v === "bigint" ? `${v}` : v));
+  return text(a) === text(b);
 }

@@ -59,6 +59,11 @@ export const rules = {
     "cut the value to the key's width, or select on a wider field",
   ),
   GP1305: error("header extracted twice on one path", "extract each header once, or use another instance"),
+  GP1306: error("parser advances by part of a byte", "pass over a multiple of 8 bits, at least 8"),
+  GP1307: error(
+    "lookahead that is not always done",
+    "look ahead on its own, or in a state of its own that a select leads to",
+  ),
   GP1401: error("table size", "a table has room for at least one entry"),
   GP1402: error("more than one lpm field", "keep one lpm field; make the others exact or ternary"),
   GP1403: error("action is not in the table's list", "add the action to actions: [...]"),

@@ -13,6 +13,7 @@ export type Expression =
   | IntrinsicReference
   | MemoryReference
   | Validity
+  | Lookahead
   | Unary
   | Binary
   | Slice
@@ -121,6 +122,11 @@ export interface MemoryReference extends Node {
 export interface Validity extends Node {
   readonly kind: "valid";
   readonly header: string;
+}
+
+/** In the parser: the next bits of the packet, which stay there. */
+export interface Lookahead extends Node {
+  readonly kind: "lookahead";
 }
 
 export type UnaryOperator = "-" | "~" | "!";

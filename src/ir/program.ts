@@ -1,4 +1,4 @@
-import type { Expression, FieldReference } from "./expressions.ts";
+import type { Expression, FieldReference, MetadataReference } from "./expressions.ts";
 import type { SourceLocation } from "./source.ts";
 import type { Block, StraightStatement } from "./statements.ts";
 import type { DataType } from "./types.ts";
@@ -73,10 +73,55 @@ export interface MetadataField {
 /** The first state is `start`. `accept` and `reject` are built in. */
 export interface ParserState {
   readonly name: string;
-  readonly extracts: readonly string[];
+  /** What the state does, in order, before it goes on. */
+  readonly steps: readonly ParserStep[];
   readonly transition: Transition;
   readonly at?: SourceLocation;
 }
+
+export type ParserStep = Extract | Advance | ParserAssign | Verify;
+
+/** Reads a header and makes it valid. */
+export interface Extract {
+  readonly kind: "extract";
+  readonly header: string;
+  readonly at?: SourceLocation;
+}
+
+/** Passes over bits of the packet: a whole number of bytes. */
+export interface Advance {
+  readonly kind: "advance";
+  readonly bits: Expression;
+  readonly at?: SourceLocation;
+}
+
+/** Keeps a value for later states and for ingress. */
+export interface ParserAssign {
+  readonly kind: "assign";
+  readonly target: MetadataReference;
+  readonly value: Expression;
+  readonly at?: SourceLocation;
+}
+
+/** Ends the parser with an error unless the condition holds; ingress runs with `parser_failed`. */
+export interface Verify {
+  readonly kind: "verify";
+  readonly condition: Expression;
+  /** One of `parserErrors`, or a name of the program's own. */
+  readonly error: string;
+  readonly at?: SourceLocation;
+}
+
+/** The errors that P4 has (core.p4), in the order of their numbers. */
+export const parserErrors = [
+  "NoError",
+  "PacketTooShort",
+  "NoMatch",
+  "StackOutOfBounds",
+  "HeaderTooShort",
+  "ParserTimeout",
+  "ParserInvalidArgument",
+] as const;
 
 export type Transition =
   | { readonly kind: "goto"; readonly next: string }

@@ -56,6 +56,15 @@ export const tnaRules = {
     "egress parses too far",
     "Tofino's egress parser reads at most 160 bytes: use the header in ingress",
   ),
+  GP1830: error(
+    "computation that the parser cannot do",
+    "Tofino's parser copies constants, fields and bits ahead, and passes over a constant number of bits: compute in ingress",
+  ),
+  GP1831: error("verify", "Tofino's compiler leaves verify out: accept, and test the value in ingress"),
+  GP1832: error(
+    "egress needs what the parser has kept",
+    "Tofino parses again between ingress and egress: copy the value to another metadata field in ingress, or select on header fields",
+  ),
   GP1899: error(
     "refused by Tofino's own compiler",
     "what it says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",

@@ -6,11 +6,13 @@ import libra from "../../examples/libra/program.ts";
 import { generate } from "../../src/backends/index.ts";
 import type { Program } from "../../src/ir/index.ts";
 import { Switch } from "../../src/switch/switch.ts";
+import { Dice } from "./dice.ts";
+import { parserPrograms } from "./parserprograms.ts";
 import { forwarding, zoo } from "./programs.ts";
 import { randomProgram } from "./randomprogram.ts";
 import { SimpleSwitch } from "./simpleswitch.ts";
 import { findTools, run, writeFiles } from "./tools.ts";
-import { Dice, fill, packetsFor } from "./traffic.ts";
+import { fill, packetsFor } from "./traffic.ts";
 
 const tools = findTools({ p4c: ["P4C", "p4c-bm2-ss"], bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"] });
 const scratch = mkdtempSync(join(tmpdir(), "gradplane-"));
@@ -18,6 +20,7 @@ const programs: readonly Program[] = [
   forwarding(),
   zoo(),
   libra.ir,
+  ...parserPrograms,
   ...[1, 2, 3].map((seed) => randomProgram(`random_${seed}`, new Dice(seed * 104729))),
 ];
 

@@ -14,6 +14,7 @@ import {
   binary,
   constant,
   control,
+  extract,
   field,
   meta,
   program,
@@ -82,7 +83,7 @@ describe("the BMv2 JSON of v1model", () => {
       parser: [
         {
           name: "start",
-          extracts: ["h"],
+          steps: [extract("h")],
           transition: {
             kind: "select",
             keys: [wide],

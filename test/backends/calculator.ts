@@ -1,7 +1,7 @@
 import type { Expression, HeaderField, Program } from "../../src/ir/index.ts";
 import { bit, widthOf } from "../../src/ir/index.ts";
 import { operands } from "./arbitrary.ts";
-import { action, assign, constant, control, field, mux, program } from "./nodes.ts";
+import { action, assign, constant, control, extract, field, mux, program } from "./nodes.ts";
 import { evaluate } from "./reference.ts";
 
 /** A program that computes expressions from the header `args` into the header `results`, which follows it on the wire. */
@@ -19,7 +19,13 @@ export function calculator(name: string, expressions: readonly Expression[]): Pr
       { name: "args", headerType: "operands" },
       { name: "results", headerType: "results" },
     ],
-    parser: [{ name: "start", extracts: ["args", "results"], transition: { kind: "goto", next: "accept" } }],
+    parser: [
+      {
+        name: "start",
+        steps: [extract("args"), extract("results")],
+        transition: { kind: "goto", next: "accept" },
+      },
+    ],
     controls: [
       control("calculate", {
         actions: expressions.map((e, i) =>

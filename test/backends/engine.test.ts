@@ -6,7 +6,18 @@ import { bit, int, widthOf } from "../../src/ir/index.ts";
 import { Switch } from "../../src/switch/switch.ts";
 import { anyExpression, operands } from "./arbitrary.ts";
 import { answer, calculator, pack, question } from "./calculator.ts";
-import { binary, constant, control, field, memory, mux, program, register, update } from "./nodes.ts";
+import {
+  binary,
+  constant,
+  control,
+  extract,
+  field,
+  memory,
+  mux,
+  program,
+  register,
+  update,
+} from "./nodes.ts";
 import { forwarding, zoo } from "./programs.ts";
 
 function load(p: Program, cpuPort?: number): Switch {
@@ -103,7 +114,7 @@ describe("the JSON of registers on the embedded switch", () => {
       program("greatest", {
         headerTypes: [{ name: "h", fields: [{ name: "x", type: int(16) }] }],
         headers: [{ name: "h", headerType: "h" }],
-        parser: [{ name: "start", extracts: ["h"], transition: { kind: "goto", next: "accept" } }],
+        parser: [{ name: "start", steps: [extract("h")], transition: { kind: "goto", next: "accept" } }],
         controls: [
           control("c", {
             registers: [register("c.level", int(16), 1)],

@@ -11,21 +11,27 @@ import type {
   Control,
   DataType,
   Expression,
+  Extract,
   FieldReference,
   If,
   IntrinsicName,
   IntrinsicReference,
+  KeySet,
+  Lookahead,
   MatchKind,
   MemoryReference,
   MetadataReference,
   Mux,
   ParameterReference,
+  ParserState,
+  ParserStep,
   Program,
   Register,
   RegisterUpdate,
   Slice,
   Table,
   Target,
+  Transition,
   Unary,
   UnaryOperator,
   Validity,
@@ -107,6 +113,8 @@ function widthOfBits(e: Expression): number {
   return e.type.kind === "bool" ? 1 : e.type.width;
 }
 
+export const extract = (header: string): Extract => ({ kind: "extract", header });
+
 export const assign = (target: Target, value: Expression): Assign => ({ kind: "assign", target, value });
 export const when = (
   condition: Expression,
@@ -177,11 +185,44 @@ export const program = (name: string, more: Partial<Program> = {}): Program => (
   headerTypes: [],
   headers: [],
   metadata: [],
-  parser: [{ name: "start", extracts: [], transition: { kind: "goto", next: "accept" } }],
+  parser: [{ name: "start", steps: [], transition: { kind: "goto", next: "accept" } }],
   checksums: [],
   controls: [],
   ingress: [],
   egress: [],
   deparser: [],
   ...more,
+});
+
+/** Steps and ways of parser states. */
+export const lookahead = (width: number): Lookahead => ({ kind: "lookahead", type: bit(width) });
+export const advance = (bits: Expression): ParserStep => ({ kind: "advance", bits });
+export const keep = (target: MetadataReference, value: Expression): ParserStep => ({
+  kind: "assign",
+  target,
+  value,
+});
+export const verify = (condition: Expression, error: string): ParserStep => ({
+  kind: "verify",
+  condition,
+  error,
+});
+export const goto = (next: string): Transition => ({ kind: "goto", next });
+export const select = (
+  keys: readonly Expression[],
+  cases: readonly (readonly [values: readonly (KeySet | number)[], next: string])[],
+  otherwise = "accept",
+): Transition => ({
+  kind: "select",
+  keys,
+  cases: cases.map(([values, next]) => ({
+    values: values.map((v) => (typeof v === "number" ? { kind: "value", value: BigInt(v) } : v)),
+    next,
+  })),
+  otherwise,
+});
+export const state = (name: string, steps: readonly ParserStep[], transition: Transition): ParserState => ({
+  name,
+  steps,
+  transition,
 });

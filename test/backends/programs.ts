@@ -13,6 +13,7 @@ import {
   concat,
   constant,
   control,
+  extract,
   field,
   intrinsic,
   memory,
@@ -62,7 +63,7 @@ export function forwarding(): Program {
     parser: [
       {
         name: "start",
-        extracts: ["ethernet"],
+        steps: [extract("ethernet")],
         transition: {
           kind: "select",
           keys: [eth("ether_type")],
@@ -70,7 +71,7 @@ export function forwarding(): Program {
           otherwise: "accept",
         },
       },
-      { name: "parse_ipv4", extracts: ["ipv4"], transition: { kind: "goto", next: "accept" } },
+      { name: "parse_ipv4", steps: [extract("ipv4")], transition: { kind: "goto", next: "accept" } },
     ],
     checksums: [
       {
@@ -198,7 +199,7 @@ export function zoo(): Program {
     parser: [
       {
         name: "start",
-        extracts: [],
+        steps: [],
         transition: {
           kind: "select",
           keys: [intrinsic("ingress_port")],
@@ -206,10 +207,14 @@ export function zoo(): Program {
           otherwise: "parse_op",
         },
       },
-      { name: "parse_from_cpu", extracts: ["from_cpu"], transition: { kind: "goto", next: "parse_op" } },
+      {
+        name: "parse_from_cpu",
+        steps: [extract("from_cpu")],
+        transition: { kind: "goto", next: "parse_op" },
+      },
       {
         name: "parse_op",
-        extracts: ["op"],
+        steps: [extract("op")],
         transition: {
           kind: "select",
           keys: [ctl("kind", 8), flag, slice(op("a"), 31, 28)],
@@ -238,7 +243,7 @@ export function zoo(): Program {
           otherwise: "accept",
         },
       },
-      { name: "parse_extra", extracts: ["extra"], transition: { kind: "goto", next: "accept" } },
+      { name: "parse_extra", steps: [extract("extra")], transition: { kind: "goto", next: "accept" } },
     ],
     controls: [
       control("compute", {
@@ -518,7 +523,7 @@ export function namesake(): Program {
     headerTypes: [{ name: "h", fields: members.map((name) => ({ name, type: bit(8) })) }],
     headers: [{ name: "h", headerType: "h" }, ...members.map((name) => ({ name, headerType: "h" }))],
     metadata: members.map((name) => ({ name, type: bit(8) })),
-    parser: [{ name: "start", extracts: ["h"], transition: { kind: "goto", next: "accept" } }],
+    parser: [{ name: "start", steps: [extract("h")], transition: { kind: "goto", next: "accept" } }],
     controls: [
       control("copy", {
         apply: members.flatMap((name) => [

@@ -16,10 +16,12 @@ import type {
 } from "../../src/ir/index.ts";
 import { bit, bool, int, NO_ACTION, widthOf } from "../../src/ir/index.ts";
 import { logical, numeric, operands } from "./arbitrary.ts";
+import type { Dice } from "./dice.ts";
 import {
   binary,
   cast,
   control,
+  extract,
   field,
   intrinsic,
   memory,
@@ -33,7 +35,6 @@ import {
   valid,
   when,
 } from "./nodes.ts";
-import type { Dice } from "./traffic.ts";
 
 const metadata: readonly { readonly name: string; readonly type: DataType }[] = [
   { name: "m16", type: bit(16) },
@@ -69,7 +70,7 @@ export function randomProgram(name: string, dice: Dice): Program {
     parser: [
       {
         name: "start",
-        extracts: ["args"],
+        steps: [extract("args")],
         transition: {
           kind: "select",
           keys: [b8, field("args", "flag", bool)],
@@ -86,7 +87,7 @@ export function randomProgram(name: string, dice: Dice): Program {
           otherwise: "accept",
         },
       },
-      { name: "parse_extra", extracts: ["extra"], transition: { kind: "goto", next: "accept" } },
+      { name: "parse_extra", steps: [extract("extra")], transition: { kind: "goto", next: "accept" } },
     ],
     controls,
     ingress: [

@@ -11,10 +11,12 @@ import { p4infoFromText } from "../../src/p4info/index.ts";
 import { Switch } from "../../src/switch/switch.ts";
 import { anyExpression, operands } from "./arbitrary.ts";
 import { answer, calculator, question } from "./calculator.ts";
+import { Dice } from "./dice.ts";
+import { parserPrograms } from "./parserprograms.ts";
 import { forwarding, namesake, zoo } from "./programs.ts";
 import { randomProgram } from "./randomprogram.ts";
 import { findTools, run, writeFiles } from "./tools.ts";
-import { Dice, fill, packetsFor, transcript } from "./traffic.ts";
+import { fill, packetsFor, transcript } from "./traffic.ts";
 
 const tools = findTools({ p4c: ["P4C", "p4c-bm2-ss"], p4test: ["P4TEST", "p4test"] });
 const scratch = mkdtempSync(join(tmpdir(), "gradplane-"));
@@ -95,7 +97,7 @@ function comparable(text: string): unknown {
   });
 }
 
-const programs: readonly Program[] = [forwarding(), zoo(), libra.ir];
+const programs: readonly Program[] = [forwarding(), zoo(), libra.ir, ...parserPrograms];
 
 describe.skipIf(tools.p4c === undefined)("p4c on the emitted P4", () => {
   const compiler = tools.p4c ?? "";

@@ -1,46 +1,13 @@
 import { prefixMask } from "../../src/backends/p4text/literals.ts";
-import type {
-  ActionParameter,
-  Expression,
-  HeaderField,
-  KeySet,
-  MatchKind,
-  Program,
-} from "../../src/ir/index.ts";
+import type { ActionParameter, Expression, MatchKind, Program } from "../../src/ir/index.ts";
 import { widthOf } from "../../src/ir/index.ts";
 import type { Switch } from "../../src/switch/switch.ts";
 import { SwitchRuntimeError } from "../../src/switch/tables/runtime-error.ts";
 import type { MatchField } from "../../src/switch/tables/table-key.ts";
 import { pack } from "./calculator.ts";
+import { Dice } from "./dice.ts";
+import { Draft, valueIn } from "./draft.ts";
 import { evaluate } from "./reference.ts";
-
-/** Numbers that look random and are the same for the same seed (xorshift32). */
-export class Dice {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed | 1;
-  }
-
-  below(n: number): number {
-    let x = this.#state;
-    x ^= x << 13;
-    x ^= x >>> 17;
-    x ^= x << 5;
-    this.#state = x;
-    return (x >>> 0) % n;
-  }
-
-  pick<T>(...choices: readonly [T, ...T[]]): T {
-    return choices[this.below(choices.length)] ?? choices[0];
-  }
-
-  bits(width: number): bigint {
-    let v = 0n;
-    for (let i = 0; i < width; i += 16) v = (v << 16n) | BigInt(this.below(0x10000));
-    return BigInt.asUintN(width, v);
-  }
-}
 
 export interface Arrival {
   readonly port: number;
@@ -51,57 +18,30 @@ export interface Arrival {
 
 /** A packet that takes a random way through the program's parser; now and then one that is cut short or has a wrong checksum. */
 function packetFor(p: Program, dice: Dice): Arrival {
-  const fields = new Map<string, bigint>();
-  const order: string[] = [];
-  let port = dice.below(p.ports);
-  const typeOf = (header: string): readonly HeaderField[] =>
-    p.headerTypes.find((t) => t.name === p.headers.find((h) => h.name === header)?.headerType)?.fields ?? [];
-  for (let name = "start", steps = 0; name !== "accept" && name !== "reject" && steps < 20; steps++) {
-    const state = p.parser.find((s) => s.name === name);
-    if (state === undefined) break;
-    for (const header of state.extracts) {
-      order.push(header);
-      for (const f of typeOf(header)) fields.set(`${header}.${f.name}`, someValue(widthOf(f.type), dice));
-    }
-    const t = state.transition;
-    if (t.kind === "goto") {
-      name = t.next;
-      continue;
-    }
-    const chosen = dice.below(5) === 0 ? undefined : t.cases[dice.below(t.cases.length)];
-    chosen?.values.forEach((set, i) => {
-      const key = t.keys[i];
-      if (key === undefined || set.kind === "any") return;
-      const value = valueIn(set, widthOf(key.type), dice);
-      if (key.kind === "field") fields.set(`${key.header}.${key.field}`, value);
-      if (key.kind === "intrinsic") port = Number(value);
-    });
-    name = chosen?.next ?? t.otherwise;
-  }
-  if (dice.below(4) !== 0) suitConstEntries(p, fields, dice);
-  const bits = (header: string) =>
-    typeOf(header).map((f) => [fields.get(`${header}.${f.name}`) ?? 0n, widthOf(f.type)] as const);
+  const draft = new Draft(p, dice);
+  if (dice.below(4) !== 0) suitConstEntries(p, draft, dice);
   for (const sum of p.checksums) {
-    if (!order.includes(sum.header) || dice.below(12) === 0) continue;
+    if (!draft.headers.includes(sum.header) || dice.below(12) === 0) continue;
+    const fields = draft.fields();
     const covered = sum.fields.map((f): readonly [bigint, number] => [leafValue(f, fields), widthOf(f.type)]);
-    fields.set(`${sum.target.header}.${sum.target.field}`, internetChecksum(pack(covered)));
+    draft.set(`${sum.target.header}.${sum.target.field}`, internetChecksum(pack(covered)));
   }
-  const whole = pack([...order.flatMap(bits), [dice.bits(64), 64]]);
+  const whole = draft.bytes(8);
   const data = dice.below(20) === 0 ? whole.subarray(0, 1 + dice.below(whole.length)) : whole;
-  return { port, data, fields };
+  return { port: draft.port, data, fields: draft.fields() };
 }
 
 /** Changes fields so that one entry of each constant table takes the packet, where there is one. */
-function suitConstEntries(p: Program, fields: Map<string, bigint>, dice: Dice): void {
+function suitConstEntries(p: Program, draft: Draft, dice: Dice): void {
   for (const table of p.controls.flatMap((c) => c.tables)) {
     const possible = table.constEntries.filter((entry) =>
       table.key.every((k, i) => {
         const set = entry.keys[i];
-        if (k.expression.kind === "field") return fields.has(`${k.expression.header}.${k.expression.field}`);
+        if (k.expression.kind === "field") return draft.has(`${k.expression.header}.${k.expression.field}`);
         return (
           k.expression.kind !== "valid" ||
           set?.kind !== "value" ||
-          set.value === leafValue(k.expression, fields)
+          set.value === leafValue(k.expression, draft.fields())
         );
       }),
     );
@@ -109,7 +49,7 @@ function suitConstEntries(p: Program, fields: Map<string, bigint>, dice: Dice): 
     entry?.keys.forEach((set, i) => {
       const key = table.key[i]?.expression;
       if (key?.kind === "field" && set.kind !== "any")
-        fields.set(`${key.header}.${key.field}`, valueIn(set, widthOf(key.type), dice));
+        draft.set(`${key.header}.${key.field}`, valueIn(set, widthOf(key.type), dice));
     });
   }
 }
@@ -168,9 +108,7 @@ function argument(a: ActionParameter, p: Program, fields: ReadonlyMap<string, bi
   const width = widthOf(a.type);
   const named = p.headers.map((h) => fields.get(`${h.name}.${a.name}`)).find((v) => v !== undefined);
   if (named !== undefined && dice.below(4) !== 0) return BigInt.asUintN(width, named);
-  return dice.below(2) === 0
-    ? BigInt.asUintN(width, 1n << BigInt(dice.below(width)))
-    : someValue(width, dice);
+  return dice.below(2) === 0 ? BigInt.asUintN(width, 1n << BigInt(dice.below(width))) : dice.value(width);
 }
 
 /** Packets of a program in which some come again, as they do in networks. */
@@ -191,7 +129,7 @@ function matchOn(kind: MatchKind, value: bigint, width: number, dice: Dice): Mat
     case "optional":
       return dice.below(2) === 0 ? undefined : { kind: "optional", value };
     case "ternary": {
-      const mask = someValue(width, dice);
+      const mask = dice.value(width);
       return mask === 0n ? undefined : { kind: "ternary", value: value & mask, mask };
     }
     case "lpm": {
@@ -203,31 +141,6 @@ function matchOn(kind: MatchKind, value: bigint, width: number, dice: Dice): Mat
       const high = value + BigInt(dice.below(100));
       return high >= 1n << BigInt(width) ? undefined : { kind: "range", low: value, high };
     }
-  }
-}
-
-/** Small numbers often, limits sometimes, else anything. */
-function someValue(width: number, dice: Dice): bigint {
-  const small = BigInt(dice.below(8));
-  const all = (1n << BigInt(width)) - 1n;
-  return BigInt.asUintN(
-    width,
-    dice.pick(small, small, small, dice.bits(width), all, 1n << BigInt(width - 1)),
-  );
-}
-
-function valueIn(set: KeySet, width: number, dice: Dice): bigint {
-  switch (set.kind) {
-    case "value":
-      return BigInt.asUintN(width, set.value);
-    case "mask":
-      return (set.value & set.mask) | (dice.bits(width) & ~set.mask);
-    case "prefix":
-      return set.value | (dice.bits(width) & ((1n << BigInt(width - set.length)) - 1n));
-    case "range":
-      return set.low + (dice.bits(width) % (set.high - set.low + 1n));
-    case "any":
-      return dice.bits(width);
   }
 }
 

@@ -112,7 +112,7 @@ describe("a named constant", () => {
         parser: [
           {
             name: "start",
-            extracts: ["h"],
+            steps: [{ kind: "extract", header: "h" }],
             transition: {
               kind: "select",
               keys: [{ kind: "field", header: "h", field: "f", type: bit(8) }],

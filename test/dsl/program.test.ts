@@ -187,7 +187,7 @@ describe("a feature of the user's own", () => {
       otherwise: "accept",
     });
     expect(state("parse_probe")).toMatchObject({
-      extracts: ["probe"],
+      steps: [{ kind: "extract", header: "probe" }],
       transition: {
         keys: [{ field: "kind" }, { field: "hops" }],
         cases: [

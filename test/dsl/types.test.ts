@@ -8,6 +8,7 @@ import {
   exactly,
   int,
   intrinsic,
+  lookahead,
   mux,
   type Num,
   type ProgramBuilder,
@@ -187,6 +188,32 @@ describe("headers", () => {
       p.checksum(h, "left");
       // @ts-expect-error no such field
       p.checksum(h, "middle");
+    });
+  });
+});
+
+describe("parser states", () => {
+  test("keep what fits the metadata field", () => {
+    never(() => {
+      const start = p.parser.state("start");
+      expectTypeOf(lookahead(bit(16))).toEqualTypeOf<Num<BitType<16>>>();
+      start
+        .set(x16, lookahead(bit(16)))
+        .set(x16, 3)
+        .set(i16, -1);
+      start.verify(x16.eq(1), "NoMatch").advance(16).advance(x32.shiftLeft(3));
+      // @ts-expect-error 32 bits for 16
+      start.set(x16, lookahead(bit(32)));
+      // @ts-expect-error a truth
+      start.set(x16, flag);
+      // @ts-expect-error an expression cannot be written
+      start.set(x16.add(1), 3);
+      // @ts-expect-error a number with a sign
+      start.advance(i16);
+      // @ts-expect-error a number is no condition
+      start.verify(x16, "NoMatch");
+      // @ts-expect-error lookahead gives bits
+      lookahead(int(8));
     });
   });
 });

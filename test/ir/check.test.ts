@@ -35,6 +35,7 @@ import {
   type TargetName,
 } from "../../src/ir/index.ts";
 import { codes, dropAll, emptyProgram, findings, markedPlace, sendAll, small } from "./findings.ts";
+import { wrongParsers } from "./wrongparsers.ts";
 
 const here = fileURLToPath(import.meta.url);
 
@@ -506,9 +507,9 @@ const wrongPrograms: readonly Wrong[] = [
     run: () =>
       small((p) => {
         const h = p.header(sample);
-        const again = p.parser.state("again"); //! state
+        const again = p.parser.state("again");
         p.parser.state("start").extract(h).otherwise(again);
-        again.extract(h);
+        again.extract(h); //! extract
       }),
   },
   {
@@ -1010,7 +1011,7 @@ const wrongData: readonly { readonly code: RuleCode; readonly what: string; read
     what: "a parser state of nobody",
     program: {
       ...emptyProgram,
-      parser: [{ name: "start", at, extracts: [], transition: { kind: "goto", next: "nowhere" } }],
+      parser: [{ name: "start", at, steps: [], transition: { kind: "goto", next: "nowhere" } }],
     },
   },
   {
@@ -1038,7 +1039,7 @@ describe("a wrong program that no DSL made gives one finding, at its place", () 
 });
 
 test("every rule has a program that breaks it", () => {
-  const tested = new Set([...wrongPrograms, ...wrongData].map((w) => w.code));
+  const tested = new Set([...wrongPrograms, ...wrongParsers, ...wrongData].map((w) => w.code));
   expect([...tested].sort()).toEqual(Object.keys(rules).sort());
 });
 

@@ -60,7 +60,7 @@ export const emptyProgram: Program = {
   headerTypes: [],
   headers: [],
   metadata: [],
-  parser: [{ name: "start", extracts: [], transition: { kind: "goto", next: "accept" } }],
+  parser: [{ name: "start", steps: [], transition: { kind: "goto", next: "accept" } }],
   checksums: [],
   controls: [],
   ingress: [{ kind: "drop" }],

@@ -1,5 +1,5 @@
 import type { HeaderType, Program } from "../../ir/index.ts";
-import { widthOf } from "../../ir/index.ts";
+import { extractedBy, widthOf } from "../../ir/index.ts";
 import {
   AGGREGATION_PORT,
   AGGREGATION_VERSION,
@@ -131,7 +131,8 @@ function udpPayloads(program: Program): { readonly port: number; readonly type: 
     if (key < 0) continue;
     for (const { values, next } of transition.cases) {
       const value = values[key];
-      const type = typeOf(state(next)?.extracts[0]);
+      const following = state(next);
+      const type = typeOf(following === undefined ? undefined : extractedBy(following)[0]);
       if (value?.kind === "value" && type !== undefined) found.push({ port: Number(value.value), type });
     }
   }

@@ -100,6 +100,8 @@ function print(e: Expression, scope: Scope, sized: boolean): Printed {
     }
     case "valid":
       return { doc: `hdr.${e.header}.isValid()`, level: Level.POSTFIX };
+    case "lookahead":
+      return { doc: `packet.lookahead<${typeName(e.type)}>()`, level: Level.POSTFIX };
     case "unary": {
       const opposite =
         e.operator === "!" && e.operand.kind === "intrinsic" ? scope.intrinsic(e.operand) : undefined;

@@ -2,6 +2,7 @@ import type { Program } from "../../ir/index.ts";
 import { intrinsics, widthOf } from "../../ir/index.ts";
 import { deep, expressionsOf, placedStatements } from "../../ir/walk.ts";
 import { isSpelled, missing } from "./intrinsics.ts";
+import { checkParserSteps } from "./parsersteps.ts";
 import type { Refuse } from "./refuse.ts";
 
 /** A port number of Tofino 1: pipe in bits 8..7, 0 to 71 within the pipe. */
@@ -35,6 +36,7 @@ export function checkProgram(program: Program, refuse: Refuse): void {
       if (port !== 511 && !isDevicePort(port)) refuse("GP1805", `port ${port}`, s.at);
     }
   }
+  checkParserSteps(program, refuse);
   for (const state of program.parser) {
     const t = state.transition;
     if (t.kind === "select") {

@@ -1,4 +1,5 @@
-import type { Block, Expression, ParserState, Program, Statement } from "../../ir/index.ts";
+import type { Block, Expression, ParserState, ParserStep, Program, Statement } from "../../ir/index.ts";
+import { extractedBy } from "../../ir/index.ts";
 import { expressionsOf, statementsOf } from "../../ir/walk.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import type { Refuse } from "./refuse.ts";
@@ -182,7 +183,7 @@ export function prunedStates(
     const state = byName.get(name);
     if (state === undefined) return false;
     useful.set(name, false);
-    const found = state.extracts.some((h) => needed.has(h)) || nextOf(state).some(leads);
+    const found = extractedBy(state).some((h) => needed.has(h)) || nextOf(state).some(leads);
     useful.set(name, found);
     return found;
   };
@@ -222,9 +223,9 @@ export function bytesBefore(
     const state = byName.get(name);
     if (state === undefined) return;
     let position = at;
-    for (const h of state.extracts) {
-      if (h === header) found.add(position);
-      position += bytesOf(h);
+    for (const step of state.steps) {
+      if (step.kind === "extract" && step.header === header) found.add(position);
+      position += bytesOfStep(step, bytesOf);
     }
     for (const next of new Set(nextOf(state))) visit(next, position);
   };
@@ -233,13 +234,19 @@ export function bytesBefore(
   return found;
 }
 
+/** What a step passes over. An advance that is not constant is refused before. */
+function bytesOfStep(s: ParserStep, bytesOf: (header: string) => number): number {
+  if (s.kind === "extract") return bytesOf(s.header);
+  return s.kind === "advance" && s.bits.kind === "constant" ? Number(s.bits.value) / 8 : 0;
+}
+
 /** The longest way through the states, in bytes. */
 export function longestPath(states: readonly ParserState[], bytesOf: (header: string) => number): number {
   const byName = new Map(states.map((s) => [s.name, s]));
   const visit = (name: string): number => {
     const state = byName.get(name);
     if (state === undefined) return 0;
-    const own = state.extracts.reduce((sum, h) => sum + bytesOf(h), 0);
+    const own = state.steps.reduce((sum, s) => sum + bytesOfStep(s, bytesOf), 0);
     return own + Math.max(0, ...nextOf(state).map(visit));
   };
   return states[0] === undefined ? 0 : visit(states[0].name);
@@ -252,7 +259,7 @@ export function checkReparse(
   needed: ReadonlySet<string>,
   refuse: Refuse,
 ): void {
-  const onPath = new Set(states.flatMap((s) => s.extracts));
+  const onPath = new Set(states.flatMap(extractedBy));
   const keys = new Set<string>();
   for (const s of states)
     if (s.transition.kind === "select")

@@ -10,7 +10,7 @@ import type {
   Table,
   Target,
 } from "../../ir/index.ts";
-import { bit, bool, NO_ACTION, widthOf } from "../../ir/index.ts";
+import { bit, bool, expressionsOfState, extractedBy, NO_ACTION, widthOf } from "../../ir/index.ts";
 import { deep, expressionsOf, placedStatements, statementsOf } from "../../ir/walk.ts";
 import { BackendError } from "../backenderror.ts";
 import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
@@ -35,6 +35,7 @@ import type {
   TnaTable,
 } from "./lowered.ts";
 import { parsers } from "./parsers.ts";
+import { keptByParser } from "./parsersteps.ts";
 import type { Refuse } from "./refuse.ts";
 import { tnaWords } from "./reserved.ts";
 import { checkRegister, indexOf } from "./salu.ts";
@@ -92,6 +93,10 @@ class ProgramLowering {
   lower(): TnaProgram {
     const p = this.#program;
     checkProgram(p, this.#refuse);
+    for (const name of flowFacts(this.#source, "egress").unwritten) {
+      if (keptByParser(p).has(name))
+        this.#refuse("GP1832", `egress reads ${name}, which the parser sets`, metadataOf(p, name)?.at);
+    }
     const bridged = this.#bridged;
     const found = egressNeeds(this.#source);
     const needs = { ...found, ingressPort: found.ingressPort || parsesByPort(p, found) };
@@ -169,7 +174,7 @@ class ProgramLowering {
       ingressChecksums: updates.map((c) => checksumText(c)),
       egressChecksums: updates.filter((c) => inEgress.has(c.header)).map((c) => checksumText(c)),
       ingressDeparser: p.deparser.filter(
-        (h) => p.parser.some((s) => s.extracts.includes(h)) || this.#isAdded(h, "ingress"),
+        (h) => p.parser.some((s) => extractedBy(s).includes(h)) || this.#isAdded(h, "ingress"),
       ),
       egressDeparser,
     };
@@ -182,7 +187,7 @@ class ProgramLowering {
   }
 
   #metadataWidth(name: string): number {
-    const found = this.#program.metadata.find((m) => m.name === name);
+    const found = metadataOf(this.#program, name);
     return found === undefined ? 0 : widthOf(found.type);
   }
 
@@ -195,7 +200,7 @@ class ProgramLowering {
     };
     if (bridge.ingressPort) padded("ingress_port", 9, bit(9));
     for (const name of bridge.metadata) {
-      const field = this.#program.metadata.find((m) => m.name === name);
+      const field = metadataOf(this.#program, name);
       if (field !== undefined) padded(name, widthOf(field.type), field.type);
     }
     return { name: bridge.type, doc: "Brings to egress what only ingress knows.", fields };
@@ -244,8 +249,8 @@ class ProgramLowering {
     }
     for (const c of this.#program.controls)
       for (const t of c.tables) for (const k of t.key) look(k.expression);
-    for (const state of this.#program.parser)
-      if (state.transition.kind === "select") for (const k of state.transition.keys) look(k);
+    for (const state of this.#program.parser) for (const e of expressionsOfState(state)) look(e);
+    for (const name of keptByParser(this.#program)) found.add(name);
     return found;
   }
 
@@ -427,6 +432,10 @@ function parsesByPort(program: Program, needs: EgressNeeds): boolean {
         t.keys.some((k) => [...deep(k)].some((n) => n.kind === "intrinsic" && n.name === "ingress_port")),
     ),
   );
+}
+
+function metadataOf(program: Program, name: string): Program["metadata"][number] | undefined {
+  return program.metadata.find((m) => m.name === name);
 }
 
 function isWrittenInIngress(program: Program, name: string): boolean {

@@ -3,6 +3,7 @@ import type {
   Diagnostic,
   Expression,
   KeySet,
+  ParserStep,
   Program,
   SetValidity,
   Table,
@@ -78,9 +79,9 @@ export interface TnaParser {
 
 export interface TnaState {
   readonly name: string;
-  /** P4 statements in front of the extracts. */
+  /** P4 statements in front of the steps. */
   readonly first: readonly string[];
-  readonly extracts: readonly string[];
+  readonly steps: readonly ParserStep[];
   readonly after: readonly string[];
   readonly transition:
     | { readonly kind: "goto"; readonly next: string }

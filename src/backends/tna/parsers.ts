@@ -1,8 +1,9 @@
-import type { ParserState, Program } from "../../ir/index.ts";
-import { widthOf } from "../../ir/index.ts";
+import type { ParserState, ParserStep, Program } from "../../ir/index.ts";
+import { extractedBy, widthOf } from "../../ir/index.ts";
 import { Names } from "../p4text/names.ts";
 import { bytesBefore, checkReparse, type EgressNeeds, longestPath, prunedStates } from "./egress.ts";
 import type { Bridge, CloneNames, TnaParser, TnaState } from "./lowered.ts";
+import { checkReread } from "./parsersteps.ts";
 import type { Refuse } from "./refuse.ts";
 
 export interface ParserInput {
@@ -35,11 +36,12 @@ export function parsers(program: Program, input: ParserInput): Parsers {
   const sent = prunedStates(program.parser, needs.sent).map((s) => ({
     ...s,
     // What ingress does not send on is not there.
-    extracts: s.extracts.filter((h) => program.deparser.includes(h)),
+    steps: s.steps.filter((step) => isSentOn(step, program)),
   }));
   const cloned = prunedStates(program.parser, needs.clone);
   if (needs.sent.size > 0) checkReparse(program, sent, needs.sent, refuse);
   for (const states of [sent, cloned]) {
+    checkReread(states, refuse);
     const depth = EGRESS_INTRINSIC_BYTES + (bridge?.bytes ?? 0) + longestPath(states, bytesOf);
     if (depth > EGRESS_DEPTH) refuse("GP1816", `egress would read ${depth} bytes`);
   }
@@ -51,9 +53,13 @@ export function parsers(program: Program, input: ParserInput): Parsers {
   };
 }
 
+function isSentOn(step: ParserStep, program: Program): boolean {
+  return step.kind !== "extract" || program.deparser.includes(step.header);
+}
+
 function ingressParser(program: Program, { bridge, checksumFlags, hasMetadata }: ParserInput): TnaParser {
   const states = program.parser.map((s, i): TnaState => {
-    const checked = checksumFlags.filter((c) => s.extracts.includes(c.header));
+    const checked = checksumFlags.filter((c) => extractedBy(s).includes(c.header));
     return {
       name: s.name,
       first:
@@ -65,7 +71,7 @@ function ingressParser(program: Program, { bridge, checksumFlags, hasMetadata }:
               ...cleared(hasMetadata),
               ...bridgeStart(bridge),
             ],
-      extracts: s.extracts,
+      steps: s.steps,
       after: checked.flatMap((c) => [
         `${c.header}_checksum.add(hdr.${c.header});`,
         `meta.${c.flag} = ${c.header}_checksum.verify();`,
@@ -104,7 +110,8 @@ function egressParser(
       return {
         name: to(s.name),
         first: [],
-        extracts: s.extracts,
+        // What the states of ingress keep in metadata comes with the bridge header.
+        steps: s.steps.filter((step) => step.kind !== "assign"),
         after: [],
         transition:
           t.kind === "goto"
@@ -121,7 +128,7 @@ function egressParser(
   const start: TnaState = {
     name: "start",
     first: bridge === undefined ? first : [...first, `packet.extract(hdr.${bridge.header});`],
-    extracts: [],
+    steps: [],
     after: [],
     transition:
       bridge === undefined || sentTo === clonedTo
@@ -149,17 +156,18 @@ function cutOf(
   const [header, ...more] = needs.cutFromClones;
   if (header === undefined) return undefined;
   const places = bytesBefore(
-    program.parser.map((s) => ({ ...s, extracts: s.extracts.filter((h) => program.deparser.includes(h)) })),
+    program.parser.map((s) => ({ ...s, steps: s.steps.filter((step) => isSentOn(step, program)) })),
     header,
     bytesOf,
   );
   const follows = program.parser.some((s) => {
-    const i = s.extracts.indexOf(header);
+    const extracts = extractedBy(s);
+    const i = extracts.indexOf(header);
     const next =
       s.transition.kind === "goto"
         ? [s.transition.next]
         : [...s.transition.cases.map((c) => c.next), s.transition.otherwise];
-    return i >= 0 && (i < s.extracts.length - 1 || next.some((n) => n !== "accept" && n !== "reject"));
+    return i >= 0 && (i < extracts.length - 1 || next.some((n) => n !== "accept" && n !== "reject"));
   });
   const [bytes, ...others] = [...places];
   if (more.length > 0 || follows || bytes === undefined || others.length > 0) {

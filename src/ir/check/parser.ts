@@ -1,9 +1,11 @@
 import type { Diagnostic } from "../diagnostics.ts";
+import { extractsOf } from "../parserstates.ts";
 import type { ParserState, Program } from "../program.ts";
 import type { SourceLocation } from "../source.ts";
 import { widthOf } from "../types.ts";
 import { includes, misfit } from "./keysets.ts";
 import type { Names } from "./names.ts";
+import { checkSteps } from "./parsersteps.ts";
 import { hasWidth, type TypeChecker } from "./types.ts";
 
 type Report = (d: Diagnostic) => void;
@@ -17,10 +19,7 @@ export function checkParser(program: Program, names: Names, types: TypeChecker, 
       report({ code: "GP1301", message: `${type.name} is ${bits} bits wide`, at: type.at });
   }
   for (const state of program.parser) {
-    for (const header of state.extracts) {
-      if (!names.headers.has(header))
-        report({ code: "GP1204", message: `there is no header ${header}`, at: state.at });
-    }
+    checkSteps(state, names, types, report);
     checkSelect(state, types, report);
   }
   checkPaths(program, names, report);
@@ -118,12 +117,12 @@ function checkExtracts(order: readonly ParserState[], names: Names, report: Repo
   const before = new Map<ParserState, Map<string, ParserState>>(order.map((s) => [s, new Map()]));
   for (const state of order) {
     const seen = new Map(before.get(state));
-    for (const header of state.extracts) {
+    for (const { header, at } of extractsOf(state)) {
       const first = seen.get(header);
       if (first !== undefined) {
         const where = first === state ? "twice" : `again, after state ${first.name}`;
         const message = `state ${state.name} extracts ${header} ${where}`;
-        report({ code: "GP1305", message, at: state.at });
+        report({ code: "GP1305", message, at: at ?? state.at });
       }
       seen.set(header, state);
     }

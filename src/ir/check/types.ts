@@ -173,6 +173,11 @@ export class TypeChecker {
           this.#fail("GP1602", `"${e.which}" stands outside its register update`, at);
         }
         break;
+      case "lookahead":
+        this.#width(e.type, at);
+        if (e.type.kind !== "bit") this.#fail("GP1104", `lookahead gives bits, not ${typeName(e.type)}`, at);
+        if (context.place.block !== "parser") this.#fail("GP1502", "lookahead stands outside the parser", at);
+        break;
       case "valid":
         if (!this.#names.headers.has(e.header)) this.#fail("GP1204", `there is no header ${e.header}`, at);
         break;

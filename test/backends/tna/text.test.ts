@@ -12,6 +12,7 @@ import {
   binary,
   constant,
   control,
+  extract,
   field,
   intrinsic,
   memory,
@@ -146,7 +147,7 @@ describe("the P4 text of TNA", () => {
       headerTypes: [{ name: "h", fields: [{ name: "f", type: u8 }] }],
       headers: [{ name: "h", headerType: "h" }],
       metadata: [{ name: "class", type: bit(3) }],
-      parser: [{ name: "start", extracts: ["h"], transition: { kind: "goto", next: "accept" } }],
+      parser: [{ name: "start", steps: [extract("h")], transition: { kind: "goto", next: "accept" } }],
       controls: [
         control("c", {
           actions: [

@@ -1,5 +1,6 @@
+import type { ParserStep } from "../../../ir/index.ts";
 import { expression } from "../../p4text/expressions.ts";
-import { braces, concat, type Doc, list } from "../../p4text/layout.ts";
+import { braces, concat, type Doc, group, line, list, nest } from "../../p4text/layout.ts";
 import { keySet } from "../../p4text/literals.ts";
 import type { TnaParser, TnaState } from "../lowered.ts";
 import { type Place, scopeOf } from "./blocks.ts";
@@ -10,13 +11,25 @@ export function parserStates(parser: TnaParser, place: Place): readonly Doc[] {
 }
 
 function stateText(state: TnaState, place: Place): Doc {
-  const extracts = state.extracts.map((h) => `packet.extract(hdr.${h});`);
   return braces(`state ${state.name}`, [
     ...state.first,
-    ...extracts,
+    ...state.steps.map((s) => stepText(s, place)),
     ...state.after,
     transition(state, place),
   ]);
+}
+
+function stepText(s: ParserStep, place: Place): Doc {
+  switch (s.kind) {
+    case "extract":
+      return `packet.extract(hdr.${s.header});`;
+    case "advance":
+      return concat(list("packet.advance(", [expression(s.bits, scopeOf(place))], ");"));
+    case "assign":
+      return group(`meta.${s.target.name} =`, nest(line, expression(s.value, scopeOf(place))), ";");
+    case "verify":
+      throw new Error("Tofino's parser has no errors of its own");
+  }
 }
 
 function transition({ transition: t }: TnaState, place: Place): Doc {

@@ -5,7 +5,7 @@ import type { LoweredProgram } from "../lowered.ts";
 import { Actions, addAction } from "./actionlist.ts";
 import { CLONE_FIELD_LIST } from "./actions.ts";
 import { bytesFor, hexstr, type Json, type JsonObject, jsonText } from "./json.ts";
-import { ERRORS, parser } from "./parser.ts";
+import { errorsOf, parser } from "./parser.ts";
 import { PipelineWriter } from "./pipeline.ts";
 import { fieldList, Scalars } from "./scalars.ts";
 import { place, SCALARS, value } from "./values.ts";
@@ -78,7 +78,7 @@ export function bmv2Document(program: LoweredProgram): JsonObject {
     header_unions: [],
     header_union_stacks: [],
     field_lists: usesClone(actions) ? [{ id: CLONE_FIELD_LIST, name: "fl", elements: [] }] : [],
-    errors: ERRORS.map((name, number) => [name, number]),
+    errors: errorsOf(program).map((name, number) => [name, number]),
     enums: [],
     parsers: [parsed],
     parse_vsets: [],

@@ -1,51 +1,36 @@
 import type { DataType, KeySet, ParserState } from "../../../ir/index.ts";
-import { widthOf } from "../../../ir/index.ts";
+import { bool, ownErrors, parserErrors, widthOf } from "../../../ir/index.ts";
 import { prefixMask } from "../../p4text/literals.ts";
 import type { LoweredProgram } from "../lowered.ts";
 import { bytesFor, hexstr, type Json, type JsonObject } from "./json.ts";
+import { StateWriter } from "./parsersteps.ts";
 import type { Scalars } from "./scalars.ts";
-import { argument, place, SCALARS, type ValueScope } from "./values.ts";
 
-/** Error numbers, in the order in which core.p4 declares them. */
-export const ERRORS = [
-  "NoError",
-  "PacketTooShort",
-  "NoMatch",
-  "StackOutOfBounds",
-  "HeaderTooShort",
-  "ParserTimeout",
-  "ParserInvalidArgument",
-] as const;
-
-const scope: ValueScope = {
-  gress: "ingress",
-  slot(name) {
-    throw new Error(`the parser has no variable ${name}`);
-  },
-};
+/** The program's errors in the order of their numbers. */
+export function errorsOf(program: LoweredProgram): readonly string[] {
+  return [...parserErrors, ...ownErrors(program.source)];
+}
 
 export function parser(program: LoweredProgram, scalars: Scalars): JsonObject {
   const next = (state: string): Json => {
     if (state === "accept") return null;
     return state === "reject" ? (program.rejectState ?? null) : state;
   };
-  const states = program.source.parser.map((s, id) => parseState(s, id, next, scalars));
-  if (program.rejectState !== undefined)
+  const errors = errorsOf(program);
+  const states = program.source.parser.map((s, id) =>
+    parseState(s, id, next, new StateWriter(scalars, errors)),
+  );
+  if (program.rejectState !== undefined) {
+    const writer = new StateWriter(scalars, errors);
+    writer.step({ kind: "verify", condition: { kind: "constant", type: bool, value: 0n }, error: "NoMatch" });
     states.push({
       name: program.rejectState,
       id: states.length,
-      parser_ops: [
-        {
-          parameters: [
-            { type: "bool", value: false },
-            { type: "hexstr", value: hexstr(BigInt(ERRORS.indexOf("NoMatch"))) },
-          ],
-          op: "verify",
-        },
-      ],
-      transitions: [{ type: "default", value: null, mask: null, next_state: null }],
+      parser_ops: writer.ops,
+      transitions: [otherwise(null)],
       transition_key: [],
     });
+  }
   return { name: "parser", id: 0, init_state: "start", parse_states: states };
 }
 
@@ -53,33 +38,24 @@ function parseState(
   state: ParserState,
   id: number,
   next: (state: string) => Json,
-  scalars: Scalars,
+  writer: StateWriter,
 ): JsonObject {
-  const ops: Json[] = state.extracts.map((h) => ({
-    parameters: [{ type: "regular", value: h }],
-    op: "extract",
-  }));
+  for (const step of state.steps) writer.step(step);
   const t = state.transition;
   if (t.kind === "goto")
     return {
       name: state.name,
       id,
-      parser_ops: ops,
+      parser_ops: writer.ops,
       transitions: [otherwise(next(t.next))],
       transition_key: [],
     };
-  const key = t.keys.map((k): Json => {
-    const at = place(k, scope);
-    if (at !== undefined) return { type: "field", value: at };
-    const field: Json = { type: "field", value: [SCALARS, scalars.temporary(k.type)] };
-    ops.push({ parameters: [field, argument(k, scope)], op: "set" });
-    return field;
-  });
+  const key = t.keys.map((k) => writer.key(k));
   const types = t.keys.map((k) => k.type);
   return {
     name: state.name,
     id,
-    parser_ops: ops,
+    parser_ops: writer.ops,
     transitions: [
       ...t.cases.flatMap((c) => combinations(c.values, types).map((m) => transition(m, types, next(c.next)))),
       otherwise(next(t.otherwise)),

@@ -70,6 +70,8 @@ export function value(e: Expression, scope: ValueScope): JsonObject {
           cond: value(e.condition, scope),
         },
       };
+    case "lookahead":
+      throw new BackendError("GP2004", "v1model", "a lookahead stands outside the parser", e.at);
     case "memory":
       throw new BackendError(
         "GP2004",

@@ -9,7 +9,7 @@ import { blockText } from "./blocks.ts";
 import { checksumTexts } from "./checksums.ts";
 import { headersStruct, headerTypeTexts, metadataStruct } from "./headers.ts";
 import { declarations, instanceTexts } from "./objects.ts";
-import { parserStates } from "./parser.ts";
+import { errorsText, parserStates } from "./parser.ts";
 
 let templates: Templates | undefined;
 
@@ -54,6 +54,7 @@ function partFiles(program: LoweredProgram, file: FileMaker): ReadonlyMap<string
   files.set(
     "headers.p4",
     file("headers.p4", "headers and metadata", {
+      errors: errorsText(program.source),
       types: headerTypeTexts(program).map((t) => render(t)),
       headers: render(headersStruct(program)),
       metadata: render(metadataStruct(program)),

@@ -1,9 +1,17 @@
-import type { ParserState } from "../../../ir/index.ts";
+import type { Expression, ParserState, ParserStep, Program } from "../../../ir/index.ts";
+import { ownErrors } from "../../../ir/index.ts";
 import { expression } from "../../p4text/expressions.ts";
-import { braces, concat, type Doc, hardline, list } from "../../p4text/layout.ts";
+import { braces, concat, type Doc, group, hardline, line, list, nest, render } from "../../p4text/layout.ts";
 import { keySet } from "../../p4text/literals.ts";
 import type { LoweredProgram } from "../lowered.ts";
+import { asIndex } from "../storage.ts";
 import { scopeOf } from "./blocks.ts";
+
+/** The declaration of the program's own errors, or nothing. */
+export function errorsText(program: Program): string {
+  const errors = ownErrors(program);
+  return errors.length === 0 ? "" : render(list("error { ", errors, " }"));
+}
 
 /** The parser's states. */
 export function parserStates(program: LoweredProgram): readonly Doc[] {
@@ -21,8 +29,24 @@ export function parserStates(program: LoweredProgram): readonly Doc[] {
 }
 
 function stateText(state: ParserState, next: (state: string) => string): Doc {
-  const extracts = state.extracts.map((h) => `packet.extract(hdr.${h});`);
-  return braces(`state ${state.name}`, [...extracts, transition(state, next)]);
+  return braces(`state ${state.name}`, [...state.steps.map(stepText), transition(state, next)]);
+}
+
+function stepText(s: ParserStep): Doc {
+  switch (s.kind) {
+    case "extract":
+      return `packet.extract(hdr.${s.header});`;
+    case "advance":
+      return concat(list("packet.advance(", [text(asIndex(s.bits))], ");"));
+    case "assign":
+      return group(`meta.${s.target.name} =`, nest(line, text(s.value)), ";");
+    case "verify":
+      return list("verify(", [text(s.condition), `error.${s.error}`], ");");
+  }
+}
+
+function text(e: Expression): Doc {
+  return expression(e, scopeOf("ingress"));
 }
 
 function transition({ transition: t }: ParserState, next: (state: string) => string): Doc {

@@ -1,0 +1,84 @@
+import type { Diagnostic } from "../diagnostics.ts";
+import { type Expression, operandsOf } from "../expressions.ts";
+import { expressionsOfState } from "../parserstates.ts";
+import { type ParserState, type ParserStep, parserErrors } from "../program.ts";
+import { isIdentifier, reservedBy } from "../reservedwords.ts";
+import type { SourceLocation } from "../source.ts";
+import { bit, typeName } from "../types.ts";
+import type { Names } from "./names.ts";
+import type { Context, TypeChecker } from "./types.ts";
+
+type Report = (d: Diagnostic) => void;
+
+/** What one parser state does: names, types, and what a parser can do at all. */
+export function checkSteps(state: ParserState, names: Names, types: TypeChecker, report: Report): void {
+  for (const step of state.steps) checkStep(step, state, names, types, report);
+  for (const e of expressionsOfState(state)) {
+    const late = conditionalLookahead(e, false);
+    if (late !== undefined) {
+      const message = `state ${state.name} looks ahead only if another value says so`;
+      report({ code: "GP1307", message, at: late.at ?? state.at });
+    }
+  }
+}
+
+function checkStep(
+  step: ParserStep,
+  state: ParserState,
+  names: Names,
+  types: TypeChecker,
+  report: Report,
+): void {
+  const at = step.at ?? state.at;
+  const context: Context = { place: { block: "parser" }, at };
+  switch (step.kind) {
+    case "extract":
+      if (!names.headers.has(step.header))
+        report({ code: "GP1204", message: `there is no header ${step.header}`, at });
+      break;
+    case "advance":
+      types.expression(step.bits, context);
+      checkAdvance(step.bits, state.name, at, report);
+      break;
+    case "assign":
+      types.statement(step, context.place);
+      break;
+    case "verify":
+      types.expression(step.condition, context);
+      if (step.condition.type.kind !== "bool") {
+        const message = `verify takes a bool, not ${typeName(step.condition.type)}`;
+        report({ code: "GP1104", message, at });
+      }
+      checkError(step.error, at, report);
+  }
+}
+
+function checkAdvance(bits: Expression, state: string, at: SourceLocation | undefined, report: Report): void {
+  if (bits.type.kind !== "bit") {
+    const message = `advance takes ${typeName(bit(32))}, not ${typeName(bits.type)}`;
+    report({ code: "GP1104", message, at });
+  } else if (bits.kind === "constant" && (bits.value % 8n !== 0n || bits.value <= 0n)) {
+    report({ code: "GP1306", message: `state ${state} advances by ${bits.value} bits`, at });
+  }
+}
+
+function checkError(name: string, at: SourceLocation | undefined, report: Report): void {
+  const known: readonly string[] = parserErrors;
+  if (name === "NoError") report({ code: "GP1204", message: "NoError is not an error to end with", at });
+  else if (!isIdentifier(name)) {
+    report({ code: "GP1203", message: `error ${JSON.stringify(name)} is not a name in P4`, at });
+  } else if (!known.includes(name) && reservedBy(name, "member") !== undefined) {
+    report({ code: "GP1201", message: `error ${name} is a word of P4`, at });
+  }
+}
+
+/** A lookahead that is evaluated for some packets only; a parser state has no branches inside. */
+function conditionalLookahead(e: Expression, isConditional: boolean): Expression | undefined {
+  if (e.kind === "lookahead") return isConditional ? e : undefined;
+  const isLogical = e.kind === "binary" && (e.operator === "&&" || e.operator === "||");
+  for (const [i, operand] of operandsOf(e).entries()) {
+    const found = conditionalLookahead(operand, isConditional || (i > 0 && (e.kind === "mux" || isLogical)));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

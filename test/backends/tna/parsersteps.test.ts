@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { checkTna } from "../../../src/backends/build.ts";
+import { lowerTna } from "../../../src/backends/tna/lower.ts";
+import { tnaFiles } from "../../../src/backends/tna/text/files.ts";
+import type { ParserStep, Program } from "../../../src/ir/index.ts";
+import { bit, tnaRules } from "../../../src/ir/index.ts";
+import {
+  advance,
+  arithmetic,
+  assign,
+  binary,
+  constant,
+  control,
+  extract,
+  field,
+  goto,
+  intrinsic,
+  keep,
+  lookahead,
+  meta,
+  program,
+  select,
+  slice,
+  state,
+  verify,
+} from "../nodes.ts";
+
+const a = field("h", "a", bit(8));
+const m = meta("m", bit(8));
+
+/** A program whose parser takes these steps, and whose egress does what is given. */
+function parsing(steps: readonly ParserStep[], more: Partial<Program> = {}): Program {
+  return program("parsing", {
+    headerTypes: [{ name: "h", fields: [{ name: "a", type: bit(8) }] }],
+    headers: [
+      { name: "h", headerType: "h" },
+      { name: "g", headerType: "h" },
+    ],
+    metadata: [{ name: "m", type: bit(8) }],
+    parser: [state("start", [extract("h"), ...steps], goto("accept"))],
+    ingress: [assign(intrinsic("egress_port"), constant(1, bit(9)))],
+    deparser: ["h", "g"],
+    ...more,
+  });
+}
+
+const tested = new Set<string>();
+
+function codes(p: Program): readonly string[] {
+  const found = checkTna(p).map((d) => d.code);
+  for (const code of found) tested.add(code);
+  return found;
+}
+
+describe("Tofino's parser", () => {
+  it("copies bits and passes over a constant number of them", () => {
+    const p = parsing([keep(m, slice(lookahead(16), 15, 8)), advance(constant(16, bit(32))), extract("g")]);
+    expect(codes(p)).toEqual([]);
+    expect(tnaFiles(lowerTna(p)).get("parser.p4")).toContain(
+      "meta.m = packet.lookahead<bit<16>>()[15:8];\n        packet.advance(16);\n        packet.extract(hdr.g);",
+    );
+  });
+
+  it("has no arithmetic", () => {
+    expect(codes(parsing([keep(m, arithmetic(a, "+", constant(1, bit(8))))]))).toEqual(["GP1830"]);
+    expect(codes(parsing([advance(a)]))).toEqual(["GP1830"]);
+    const key = arithmetic(a, "&", constant(3, bit(8)));
+    const selecting = parsing([], {
+      parser: [
+        state("start", [extract("h")], select([key], [[[1], "more"]])),
+        state("more", [extract("g")], goto("accept")),
+      ],
+    });
+    expect(codes(selecting)).toEqual(["GP1830"]);
+  });
+
+  it("has no verify", () => {
+    expect(codes(parsing([verify(binary(a, "==", constant(1, bit(8))), "NoMatch")]))).toEqual(["GP1831"]);
+  });
+
+  it("keeps nothing for egress", () => {
+    const reading = control("c", {
+      gress: "egress",
+      apply: [assign(a, m)],
+    });
+    const p = parsing([keep(m, lookahead(8))], {
+      controls: [reading],
+      egress: [{ kind: "applyControl", control: "c" }],
+    });
+    expect(codes(p)).toContain("GP1832");
+  });
+
+  it("cannot lead egress to its headers by what it has kept", () => {
+    const writing = control("c", {
+      gress: "egress",
+      apply: [assign(field("g", "a", bit(8)), constant(1, bit(8)))],
+    });
+    const p = parsing([], {
+      parser: [
+        state("start", [extract("h"), keep(m, lookahead(8))], select([m], [[[1], "more"]])),
+        state("more", [extract("g")], goto("accept")),
+      ],
+      controls: [writing],
+      egress: [{ kind: "applyControl", control: "c" }],
+    });
+    expect(codes(p)).toEqual(["GP1832"]);
+  });
+
+  it("has a test for each of its codes", () => {
+    const known = Object.keys(tnaRules).filter((code) => code.startsWith("GP183"));
+    expect([...tested].filter((code) => code.startsWith("GP183")).sort()).toEqual(known.sort());
+  });
+});
