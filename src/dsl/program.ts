@@ -172,7 +172,12 @@ export class ProgramBuilder {
     }
     if (known === undefined) this.#constants.set(name, at({ name, type, value: exactly, ...about }));
     // Without a place: what is wrong with it is said where it is declared, or where it is used.
-    return new NamedConstant<T>({ kind: "constant", type, value: exactly, name });
+    return new NamedConstant<T>({
+      kind: "constant",
+      type,
+      value: exactly,
+      named: Object.freeze({ name, type }),
+    });
   }
 
   /**

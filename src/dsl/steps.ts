@@ -221,16 +221,12 @@ export function bindAction<P extends Parameters>(
   const args = given.map(({ value, type }) =>
     value instanceof NamedConstant ? value.node.value : exact(value, type),
   );
-  const named = given.map(({ value }) => (value instanceof NamedConstant ? nameOf(value) : undefined));
+  const named = given.map(({ value }) => (value instanceof NamedConstant ? value.node.named : undefined));
   return Object.freeze({
     action: name,
     arguments: Object.freeze(args),
     ...(named.some((n) => n !== undefined) ? { named: Object.freeze(named) } : {}),
   });
-}
-
-function nameOf({ node }: NamedConstant): ConstantName {
-  return Object.freeze({ name: node.name, type: node.type });
 }
 
 function checkNames(action: string, wanted: readonly string[], given: readonly string[]): void {
@@ -261,7 +257,7 @@ export const any: KeySet = Object.freeze({ kind: "any" });
 
 export function keySet(literal: KeyLiteral): KeySet {
   if (literal instanceof NamedConstant)
-    return Object.freeze({ kind: "value", value: literal.node.value, named: nameOf(literal) });
+    return Object.freeze({ kind: "value", value: literal.node.value, named: literal.node.named });
   return typeof literal === "object"
     ? Object.freeze(literal)
     : Object.freeze({ kind: "value", value: exact(literal) });

@@ -5,6 +5,7 @@ import {
   bit,
   bool,
   type Constant,
+  type ConstantName,
   type DataType,
   type Expression,
   type IntType,
@@ -164,7 +165,7 @@ export class Bool extends Value<BoolType> {
 
 /** A constant with a name in the generated program; see `ProgramBuilder.constant`. */
 export class NamedConstant<T extends Numeric = Numeric> extends Num<T> {
-  declare readonly node: Constant & { readonly type: T; readonly name: string };
+  declare readonly node: Constant & { readonly type: T; readonly named: ConstantName };
 }
 
 /** A value that can be written: a header field, a metadata field, an intrinsic. */

@@ -26,12 +26,18 @@ interface Node {
   readonly at?: SourceLocation;
 }
 
+/** A declared constant where a value stands: what it is called, and the type that it has. */
+export interface ConstantName {
+  readonly name: string;
+  readonly type: DataType;
+}
+
 /** A literal; of type bool, value is 0n or 1n. A value outside its type is kept and reported by the checks. */
 export interface Constant extends Node {
   readonly kind: "constant";
   readonly value: bigint;
-  /** The declared constant (`Program.constants`) that stands here; only while the node has its type. */
-  readonly name?: string;
+  /** The constant that was written here, whatever type the node has been given since. */
+  readonly named?: ConstantName;
 }
 
 /** `hdr.header.field` */

@@ -1,4 +1,4 @@
-import type { Expression, FieldReference, MetadataReference } from "./expressions.ts";
+import type { ConstantName, Expression, FieldReference, MetadataReference } from "./expressions.ts";
 import type { SourceLocation } from "./source.ts";
 import type { Block, StraightStatement } from "./statements.ts";
 import type { DataType } from "./types.ts";
@@ -146,12 +146,6 @@ export type KeySet =
   | { readonly kind: "prefix"; readonly value: bigint; readonly length: number }
   | { readonly kind: "range"; readonly low: bigint; readonly high: bigint }
   | { readonly kind: "any" };
-
-/** A declared constant where a value stands: what it is called, and the type that it has. */
-export interface ConstantName {
-  readonly name: string;
-  readonly type: DataType;
-}
 
 /** Internet checksum (RFC 1071) over `fields`, verified after the parser and written before the deparser while `header` is valid. */
 export interface Checksum {

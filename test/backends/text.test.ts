@@ -81,7 +81,7 @@ describe("the P4 text of v1model", () => {
 
   it("gives two objects of one name in a control different identifiers and keeps the names of the control plane", () => {
     const text = files(zoo()).get("controls/memory.p4") ?? "";
-    expect(text).toContain('@name(".memory.slot")\n    register<bit<8>>(1) slot_register;');
+    expect(text).toContain('@name(".memory.slot") register<bit<8>>(1) slot_register;');
   });
 
   it("reads, computes and writes a register inside one atomic block", () => {

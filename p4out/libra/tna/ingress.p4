@@ -26,10 +26,10 @@ control SwitchIngress(inout headers_t hdr,
         if (hdr.aggregation.isValid() && meta.local == 1) {
             slot.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         }
-        if (meta.slot_relation != 0) {
+        if (meta.slot_relation != ROUND_OLDER) {
             bitmap.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         }
-        if (meta.slot_relation != 0 && meta.worker_seen == 0) {
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
             grid.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         }
         if (meta.request_taken == 1) {

@@ -11,7 +11,7 @@ header ipv4_t {
     bit<4> version;
     bit<4> ihl;
     bit<6> diffserv; // DSCP: traffic class
-    bit<2> ecn; // ECN: 0 is Non-ECT
+    bit<2> ecn;      // ECN: 0 is Non-ECT
     bit<16> total_len;
     bit<16> identification;
     bit<3> flags;
@@ -39,23 +39,23 @@ header packet_in_t {
 @controller_header("packet_out")
 header packet_out_t {
     bit<9> egress_port; // port to leave by; not used when submitted
-    bit<1> submit; // 1: run the program on the packet as on any other; 0: send it as it is
+    bit<1> submit;      // 1: run the program on the packet as on any other; 0: send it as it is
     bit<6> padding;
 }
 
 // One row of one job in one round.
 header aggregation_t {
     bit<4> version;
-    bit<4> kind; // Kind
-    bit<8> flags; // Flag, or-ed
+    bit<4> kind;        // Kind
+    bit<8> flags;       // Flag, or-ed
     bit<16> job;
     bit<16> generation; // placement of the job; raised by the controller at each move
-    bit<8> member; // worker 0..31, or 255 for the parameter server
+    bit<8> member;      // worker 0..31, or 255 for the parameter server
     bit<8> scale; // numeric mode's exponent: fraction bits (int32, signed) or window base (fp32)
-    bit<16> slot; // row of the switch's register grid = the job's slot base + row
-    bit<8> lanes; // lanes of a row
-    bit<8> mode; // numeric mode: 1 int32, 2 block, 3 fp32, 4 fp16, 5 bf16
-    bit<32> round; // serial number (RFC 1982), from 1; its lowest bit is the bank
+    bit<16> slot;       // row of the switch's register grid = the job's slot base + row
+    bit<8> lanes;       // lanes of a row
+    bit<8> mode;        // numeric mode: 1 int32, 2 block, 3 fp32, 4 fp16, 5 bf16
+    bit<32> round;      // serial number (RFC 1982), from 1; its lowest bit is the bank
 }
 
 header lanes_t {
@@ -104,25 +104,25 @@ struct headers_t {
 }
 
 struct metadata_t {
-    bit<8> forwarding_event; // what forwarding did
-    bit<1> local; // the packet is for an address of the switch
-    bit<8> aggregation_request; // 0 none, 1 contribution, 2 null, 3 collect, 4 reset
-    bit<8> aggregation_event; // what aggregation did
-    bit<32> worker_bit; // the sender's bit in the bitmap; 0 for the parameter server
-    bit<32> full_mask; // bits of all workers of the job
-    bit<8> admitted; // 1: the sender is a member of the job
+    bit<8> forwarding_event;    // what forwarding did
+    bit<1> local;               // the packet is for an address of the switch
+    bit<8> aggregation_request; // what the packet asks for
+    bit<8> aggregation_event;   // what aggregation did
+    bit<32> worker_bit;         // the sender's bit in the bitmap; 0 for the parameter server
+    bit<32> full_mask;          // bits of all workers of the job
+    bit<8> admitted;            // 1: the sender is a member of the job
     bit<16> job_generation;
-    bit<8> job_scale; // unit of the job's values
+    bit<8> job_scale;           // unit of the job's values
     bit<9> result_port;
     bit<48> server_mac;
     bit<32> server_addr;
-    bit<16> ack_session; // clone session to the sender's port
-    bit<10> slot_index; // register cell: slot and bank
-    bit<8> request_taken; // 1: the request is in order and has met its slot
-    bit<8> slot_relation; // the packet's round is 0 older, 1 equal, 2 newer than the slot's
-    bit<32> worker_seen; // not 0: this worker was counted before
-    bit<32> workers_arrived; // bitmap after this packet
-    bit<8> row_mark; // some contribution did not fit the window
+    bit<16> ack_session;        // clone session to the sender's port
+    bit<10> slot_index;         // register cell: slot and bank
+    bit<8> request_taken;       // 1: the request is in order and has met its slot
+    bit<8> slot_relation;       // the packet's round, seen from the slot's
+    bit<32> worker_seen;        // not 0: this worker was counted before
+    bit<32> workers_arrived;    // bitmap after this packet
+    bit<8> row_mark;            // some contribution did not fit the window
     bit<48> mac_before;
     bit<32> addr_before;
     bit<16> port_before;

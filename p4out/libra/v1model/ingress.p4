@@ -22,10 +22,10 @@ control SwitchIngress(inout headers_t hdr,
         if (hdr.aggregation.isValid() && meta.local == 1) {
             slot.apply(hdr, meta, standard_metadata);
         }
-        if (meta.slot_relation != 0) {
+        if (meta.slot_relation != ROUND_OLDER) {
             bitmap.apply(hdr, meta, standard_metadata);
         }
-        if (meta.slot_relation != 0 && meta.worker_seen == 0) {
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
             grid.apply(hdr, meta, standard_metadata);
         }
         if (meta.request_taken == 1) {

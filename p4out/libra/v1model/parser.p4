@@ -31,7 +31,7 @@ parser SwitchParser(packet_in packet,
     state parse_udp {
         packet.extract(hdr.udp);
         transition select(hdr.udp.dst_port) {
-            0x4750: parse_aggregation;
+            AGGREGATION_PORT: parse_aggregation;
             default: accept;
         }
     }
@@ -44,7 +44,7 @@ parser SwitchParser(packet_in packet,
     state parse_aggregation {
         packet.extract(hdr.aggregation);
         transition select(hdr.aggregation.version, hdr.aggregation.kind, hdr.aggregation.lanes) {
-            (1, 1, 32): parse_lanes;
+            (AGGREGATION_VERSION, KIND_CONTRIBUTION, LANES): parse_lanes;
             default: accept;
         }
     }

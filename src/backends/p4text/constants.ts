@@ -1,11 +1,17 @@
 import { type NamedConstant, typeName } from "../../ir/index.ts";
-import { comment } from "./comments.ts";
+import { comment, sentence } from "./comments.ts";
 import { concat, type Doc, hardline, lines, WIDTH } from "./layout.ts";
 import { literal } from "./literals.ts";
 
-/** Declarations of the constants whose names stand in the program's text, one block for each group. */
-export function constantTexts(constants: readonly NamedConstant[], texts: Iterable<string>): readonly Doc[] {
-  const words = new Set([...texts].flatMap((text) => text.match(/\b[A-Z_a-z][A-Z_a-z0-9]*\b/g) ?? []));
+/**
+ * Declarations of the constants that the program's files use, one block for each group: p4c warns of others. The files are searched for the
+ * names, whatever became of the expressions in which they stood.
+ */
+export function constantTexts(
+  constants: readonly NamedConstant[],
+  files: ReadonlyMap<string, string>,
+): readonly Doc[] {
+  const words = new Set([...files].flatMap(([path, text]) => (path === "headers.p4" ? [] : wordsOf(text))));
   const groups: NamedConstant[][] = [];
   for (const constant of constants) {
     if (!words.has(constant.name)) continue;
@@ -14,6 +20,12 @@ export function constantTexts(constants: readonly NamedConstant[], texts: Iterab
     else groups.push([constant]);
   }
   return groups.map(block);
+}
+
+/** Words that stand for something in scope: no comments, no annotations, no members. */
+function wordsOf(text: string): readonly string[] {
+  const code = text.replace(/"(?:[^"\\]|\\.)*"/g, "").replace(/\/\/.*$/gm, "");
+  return code.match(/(?<![.\w])[A-Z_a-z]\w*/g) ?? [];
 }
 
 function block(group: readonly NamedConstant[]): Doc {
@@ -29,5 +41,5 @@ function block(group: readonly NamedConstant[]): Doc {
   // A group without a description is called by the prefix of its names.
   return about === undefined || group[0]?.name.startsWith(`${about}_`.toUpperCase())
     ? lines(declarations)
-    : concat(comment(about, 0), hardline, lines(declarations));
+    : concat(comment(sentence(about), 0), hardline, lines(declarations));
 }

@@ -1,5 +1,5 @@
-import type { BinaryOperator, Expression, IntrinsicReference } from "../../ir/index.ts";
-import { typeName } from "../../ir/index.ts";
+import type { BinaryOperator, Constant, Expression, IntrinsicReference } from "../../ir/index.ts";
+import { sameType, typeName } from "../../ir/index.ts";
 import { concat, type Doc, group, line, nest } from "./layout.ts";
 import { literal } from "./literals.ts";
 
@@ -82,7 +82,8 @@ export function operand(e: Expression, scope: Scope, level: number, sized = true
 function print(e: Expression, scope: Scope, sized: boolean): Printed {
   switch (e.kind) {
     case "constant": {
-      if (e.name !== undefined) return { doc: e.name, level: Level.POSTFIX };
+      const name = constantName(e);
+      if (name !== undefined) return { doc: name, level: Level.POSTFIX };
       const text = literal(e.value, e.type, sized);
       return { doc: text, level: /^[-(]/.test(text) ? Level.PREFIX : Level.POSTFIX };
     }
@@ -145,6 +146,11 @@ function print(e: Expression, scope: Scope, sized: boolean): Printed {
   }
 }
 
+/** The declared constant that stands for a node of its type. */
+export function constantName({ named, type }: Constant): string | undefined {
+  return named !== undefined && sameType(named.type, type) ? named.name : undefined;
+}
+
 const opposites: Partial<Record<BinaryOperator, BinaryOperator>> = {
   "==": "!=",
   "!=": "==",
@@ -165,7 +171,8 @@ export function negation(e: Expression): Expression {
 /** The operand of a prefix operator; `- -x` must not become `--x`. */
 function signFree(e: Expression, scope: Scope): Doc {
   const doc = operand(e, scope, Level.PREFIX);
-  const isPrefixed = e.kind === "unary" || (e.kind === "constant" && e.name === undefined && e.value < 0n);
+  const isPrefixed =
+    e.kind === "unary" || (e.kind === "constant" && constantName(e) === undefined && e.value < 0n);
   return isPrefixed ? concat("(", doc, ")") : doc;
 }
 

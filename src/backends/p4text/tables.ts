@@ -1,5 +1,5 @@
 import type { DataType, KeySet, MatchKind } from "../../ir/index.ts";
-import { braces, concat, type Doc, list } from "./layout.ts";
+import { braces, concat, type Doc, hardline, INDENT, list, nest, render, WIDTH } from "./layout.ts";
 import { keySet, literal } from "./literals.ts";
 
 /** What a table declaration says, the same for every target. */
@@ -48,13 +48,7 @@ export function tableText(t: TableText): Doc {
   // Without a key there is one entry, the default one; constant entries are counted by the compiler.
   if (t.key.length > 0 && t.entries.length === 0) body.push(`size = ${t.size};`);
   body.push(...t.properties);
-  if (t.entries.length > 0)
-    body.push(
-      braces(
-        "const entries =",
-        t.entries.map((entry) => concat(keys(entry.keys, t), ": ", call(entry), ";")),
-      ),
-    );
+  if (t.entries.length > 0) body.push(braces("const entries =", entries(t)));
   body.push(
     concat(t.defaultAction.constant ? "const " : "", "default_action = ", call(t.defaultAction), ";"),
   );
@@ -63,19 +57,50 @@ export function tableText(t: TableText): Doc {
 
 /** The control-plane name, absolute, so that it does not depend on where the object stands. */
 export function nameAnnotation(name: string): Doc {
-  return concat(`@name(${quote(`.${name}`)})`, { kind: "line", flat: "", hard: true });
+  return concat(nameText(name), hardline);
+}
+
+/** The same annotation, for objects that stand in the line behind it. */
+export function nameText(name: string): string {
+  return `@name(${quote(`.${name}`)})`;
 }
 
 export function quote(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-function keys(sets: readonly KeySet[], t: TableText): Doc {
-  const printed = sets.map((set, i) => {
+/** Constant entries in winning order, in columns where the page is wide enough: a decision table. */
+function entries(t: TableText): readonly Doc[] {
+  const rows = t.entries.map((entry) => ({ cells: keys(entry.keys, t), call: call(entry) }));
+  const widths = rows.reduce<readonly number[]>(
+    (so, { cells }) => cells.map((c, i) => Math.max(so[i] ?? 0, c.length)),
+    [],
+  );
+  // Inside a control, a table and its entries.
+  const room = WIDTH - 3 * INDENT;
+  const lines = rows.map(({ cells, call }) => `${padded(cells, widths)} ${render(call)};`);
+  if (lines.every((l) => !l.includes("\n") && l.length <= room)) return lines;
+  const heads = rows.map(({ cells }) => padded(cells, widths).trimEnd());
+  if (heads.every((head) => head.length <= room))
+    return rows.map(({ call }, i) => concat(heads[i] ?? "", nest(hardline, call, ";")));
+  return rows.map(({ cells, call }) =>
+    concat(cells.length === 1 ? (cells[0] ?? "") : list("(", cells, ")"), ": ", call, ";"),
+  );
+}
+
+/** `(a, b): ` with each key as wide as its column. */
+function padded(cells: readonly string[], widths: readonly number[]): string {
+  const last = cells.length - 1;
+  const row = cells.map((c, i) => (i < last ? `${c},`.padEnd((widths[i] ?? 0) + 1) : c)).join(" ");
+  const text = cells.length === 1 ? `${row}:` : `(${row}):`;
+  return text.padEnd(text.length + (widths[last] ?? 0) - (cells[last] ?? "").length);
+}
+
+function keys(sets: readonly KeySet[], t: TableText): readonly string[] {
+  return sets.map((set, i) => {
     const key = t.key[i];
     return keySet(set, key?.type ?? { kind: "bit", width: 1 }, key?.match === "range");
   });
-  return printed.length === 1 ? (printed[0] ?? "") : list("(", printed, ")");
 }
 
 function call(c: CallText): Doc {

@@ -78,7 +78,7 @@ function stepOf(
 
 function resized(e: Expression, width: number): Expression {
   if (e.type.kind === "bit" && e.type.width === width) return e;
-  if (e.kind === "constant") return { kind: "constant", type: bit(width), value: e.value };
+  if (e.kind === "constant") return { ...e, type: bit(width) };
   return { kind: "cast", type: bit(width), operand: e };
 }
 

@@ -13,6 +13,7 @@ import type {
 import { bit, bool, expressionsOfState, extractedBy, NO_ACTION, widthOf } from "../../ir/index.ts";
 import { deep, expressionsOf, placedStatements, statementsOf } from "../../ir/walk.ts";
 import { BackendError } from "../backenderror.ts";
+import { counterDoc } from "../p4text/declarations.ts";
 import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
 import { localPart, Names } from "../p4text/names.ts";
 import { localised, type StepContext, stepsOf, temporaries, withChecksums } from "./actions.ts";
@@ -336,10 +337,7 @@ class ProgramLowering {
         indexType: bit(this.#counterIndex.get(counter.name) ?? 32),
         size: counter.size,
         unit: counter.unit,
-        doc: [
-          ...(counter.doc === undefined ? [] : [counter.doc]),
-          ...(counter.cells ?? []).map((cell, i) => `${i}: ${cell}`),
-        ].join("\n"),
+        doc: counterDoc(counter.doc, counter.cells) ?? "",
       })),
       directCounters: c.tables.flatMap((t) =>
         t.directCounter === undefined

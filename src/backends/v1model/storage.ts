@@ -33,8 +33,7 @@ export function cast(operand: Expression, type: DataType): Cast {
 
 /** An index as v1model's externs take it, bit<32>. */
 export function asIndex(e: Expression): Expression {
-  if (e.kind === "constant" && e.name !== undefined && e.type.kind === "bit" && e.type.width === 32) return e;
-  if (e.kind === "constant") return { kind: "constant", type: bit(32), value: e.value };
+  if (e.kind === "constant") return { ...e, type: bit(32) };
   const bits = toStorage(e);
   return widthOf(bits.type) === 32 ? bits : cast(bits, bit(32));
 }

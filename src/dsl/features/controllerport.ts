@@ -56,5 +56,5 @@ export function controllerPort(p: ProgramBuilder) {
     });
   });
   p.egress("deliver", (s) => s.invoke(deliver));
-  return { port, cpu, fromController };
+  return { port: cpu, fromController };
 }

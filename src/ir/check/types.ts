@@ -147,7 +147,7 @@ export class TypeChecker {
     switch (e.kind) {
       case "constant":
         // A named one is checked where it is declared.
-        if (e.name === undefined) this.constant(e.value, e.type, at);
+        if (e.named === undefined) this.constant(e.value, e.type, at);
         break;
       case "field":
         this.#declared(this.#names.fieldType(e.header, e.field), e, `field ${e.header}.${e.field}`, at);

@@ -19,11 +19,11 @@ control Acknowledge(inout headers_t hdr,
         bit<16> port_before = hdr.udp.dst_port;
         hdr.udp.dst_port = hdr.udp.src_port;
         hdr.udp.src_port = port_before;
-        hdr.ipv4.ttl = 64;
-        hdr.aggregation.kind = 3;
+        hdr.ipv4.ttl = ANSWER_TTL;
+        hdr.aggregation.kind = KIND_ACK;
         hdr.aggregation.flags = 0;
-        hdr.ipv4.total_len = 44;
-        hdr.udp.length = 24;
+        hdr.ipv4.total_len = LENGTH_EMPTY;
+        hdr.udp.length = UDP_LENGTH_EMPTY;
         hdr.udp.checksum = 0;
     }
 

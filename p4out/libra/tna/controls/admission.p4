@@ -13,33 +13,33 @@ control Admission(inout headers_t hdr,
 
     @name(".admission.is_contribution")
     action is_contribution() {
-        meta.aggregation_request = 1;
-        meta.row_mark = hdr.aggregation.flags & 1;
+        meta.aggregation_request = REQUEST_CONTRIBUTION;
+        meta.row_mark = hdr.aggregation.flags & FLAG_MARK;
     }
 
     @name(".admission.is_null")
     action is_null() {
-        meta.aggregation_request = 2;
-        meta.row_mark = hdr.aggregation.flags & 1;
+        meta.aggregation_request = REQUEST_NULL;
+        meta.row_mark = hdr.aggregation.flags & FLAG_MARK;
     }
 
     @name(".admission.is_collect")
     action is_collect() {
-        meta.aggregation_request = 3;
+        meta.aggregation_request = REQUEST_COLLECT;
         meta.row_mark = 0;
     }
 
     @name(".admission.is_reset")
     action is_reset() {
-        meta.aggregation_request = 4;
+        meta.aggregation_request = REQUEST_RESET;
     }
 
     @name(".admission.malformed")
     action malformed() {
-        meta.aggregation_request = 0;
+        meta.aggregation_request = REQUEST_NONE;
     }
 
-    // a member of the job, with the job's data
+    // A member of the job, with the job's data.
     @name(".admission.admit")
     action admit(
         bit<32> worker_bit,
@@ -69,7 +69,7 @@ control Admission(inout headers_t hdr,
         meta.admitted = 0;
     }
 
-    // requests by kind; everything about their form is fixed by the program
+    // Requests by kind; everything about their form is fixed by the program.
     @name(".admission.shape")
     table shape {
         key = {
@@ -89,15 +89,19 @@ control Admission(inout headers_t hdr,
         }
         size = 4;
         const entries = {
-            (1, 1, 1, 32, true, 172): is_contribution();
-            (1, 2, 1, 32, false, 44): is_null();
-            (1, 5, 1, 32, false, 44): is_collect();
-            (1, 7, 1, 32, false, 44): is_reset();
+            (AGGREGATION_VERSION, KIND_CONTRIBUTION, MODE_INT32, LANES, true,  LENGTH_ROW):
+                is_contribution();
+            (AGGREGATION_VERSION, KIND_NULL,         MODE_INT32, LANES, false, LENGTH_EMPTY):
+                is_null();
+            (AGGREGATION_VERSION, KIND_COLLECT,      MODE_INT32, LANES, false, LENGTH_EMPTY):
+                is_collect();
+            (AGGREGATION_VERSION, KIND_RESET,        MODE_INT32, LANES, false, LENGTH_EMPTY):
+                is_reset();
         }
         const default_action = malformed();
     }
 
-    // members of jobs by job, member and chunk of slots; bounds each job to its own slots
+    // Members of jobs by job, member and chunk of slots; bounds each job to its own slots.
     @name(".admission.member")
     table member {
         key = {

@@ -8,24 +8,12 @@ control Answer(inout headers_t hdr,
                in ingress_intrinsic_metadata_from_parser_t ig_prsr_md,
                inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
                inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
-    // what aggregation did with its packets
-    // 0: contribution
-    // 1: null
-    // 2: complete
-    // 3: duplicate
-    // 4: stale
-    // 5: refused_unknown
-    // 6: refused_generation
-    // 7: refused_scale
-    // 8: refused_reset
-    // 9: malformed
-    // 10: collect_result
-    // 11: collect_pending
-    // 12: reset
-    @name(".answer.events")
-    Counter<bit<64>, bit<8>>(13, CounterType_t.PACKETS) events;
+    // What aggregation did with its packets: 0 contribution, 1 null, 2 complete, 3 duplicate,
+    // 4 stale, 5 refused_unknown, 6 refused_generation, 7 refused_scale, 8 refused_reset,
+    // 9 malformed, 10 collect_result, 11 collect_pending, 12 reset.
+    @name(".answer.events") Counter<bit<64>, bit<8>>(13, CounterType_t.PACKETS) events;
 
-    // back to the sender, without the lanes
+    // Back to the sender, without the lanes.
     @name(".answer.acknowledge")
     action acknowledge(bit<8> flags) {
         bit<48> mac_before = hdr.ethernet.dst_addr;
@@ -37,24 +25,24 @@ control Answer(inout headers_t hdr,
         bit<16> port_before = hdr.udp.dst_port;
         hdr.udp.dst_port = hdr.udp.src_port;
         hdr.udp.src_port = port_before;
-        hdr.ipv4.ttl = 64;
+        hdr.ipv4.ttl = ANSWER_TTL;
         ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;
         ig_dprsr_md.drop_ctl = 0;
-        hdr.aggregation.kind = 3;
+        hdr.aggregation.kind = KIND_ACK;
         hdr.aggregation.flags = flags;
         hdr.lanes.setInvalid();
-        hdr.ipv4.total_len = 44;
-        hdr.udp.length = 24;
+        hdr.ipv4.total_len = LENGTH_EMPTY;
+        hdr.udp.length = UDP_LENGTH_EMPTY;
         hdr.udp.checksum = 0;
     }
 
-    // the completed row goes to the server; a clone becomes the sender's acknowledgement
+    // The completed row goes to the server; a clone becomes the sender's acknowledgement.
     @name(".answer.to_server")
     action to_server() {
-        hdr.aggregation.kind = 4;
+        hdr.aggregation.kind = KIND_RESULT;
         hdr.aggregation.flags = meta.row_mark;
-        hdr.ipv4.total_len = 172;
-        hdr.udp.length = 152;
+        hdr.ipv4.total_len = LENGTH_ROW;
+        hdr.udp.length = UDP_LENGTH_ROW;
         hdr.udp.checksum = 0;
         ig_dprsr_md.mirror_type = MIRROR_CLONE;
         meta.clone_session = (bit<10>)meta.ack_session;
@@ -65,10 +53,10 @@ control Answer(inout headers_t hdr,
         hdr.ethernet.dst_addr = meta.server_mac;
         hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
         hdr.ipv4.dst_addr = meta.server_addr;
-        hdr.ipv4.ttl = 64;
+        hdr.ipv4.ttl = ANSWER_TTL;
     }
 
-    // the completed row, to who asked for it
+    // The completed row, to who asked for it.
     @name(".answer.result")
     action result_action() {
         bit<48> mac_before = hdr.ethernet.dst_addr;
@@ -80,13 +68,13 @@ control Answer(inout headers_t hdr,
         bit<16> port_before = hdr.udp.dst_port;
         hdr.udp.dst_port = hdr.udp.src_port;
         hdr.udp.src_port = port_before;
-        hdr.ipv4.ttl = 64;
+        hdr.ipv4.ttl = ANSWER_TTL;
         ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;
         ig_dprsr_md.drop_ctl = 0;
-        hdr.aggregation.kind = 4;
+        hdr.aggregation.kind = KIND_RESULT;
         hdr.aggregation.flags = meta.row_mark;
-        hdr.ipv4.total_len = 172;
-        hdr.udp.length = 152;
+        hdr.ipv4.total_len = LENGTH_ROW;
+        hdr.udp.length = UDP_LENGTH_ROW;
         hdr.udp.checksum = 0;
     }
 
@@ -101,25 +89,25 @@ control Answer(inout headers_t hdr,
         bit<16> port_before = hdr.udp.dst_port;
         hdr.udp.dst_port = hdr.udp.src_port;
         hdr.udp.src_port = port_before;
-        hdr.ipv4.ttl = 64;
+        hdr.ipv4.ttl = ANSWER_TTL;
         ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;
         ig_dprsr_md.drop_ctl = 0;
-        hdr.aggregation.kind = 6;
+        hdr.aggregation.kind = KIND_PENDING;
         hdr.aggregation.flags = 0;
         hdr.lanes.setInvalid();
-        hdr.ipv4.total_len = 44;
-        hdr.udp.length = 24;
+        hdr.ipv4.total_len = LENGTH_EMPTY;
+        hdr.udp.length = UDP_LENGTH_EMPTY;
         hdr.udp.checksum = 0;
     }
 
-    // as it came, to the controller
+    // As it came, to the controller.
     @name(".answer.confirm_reset")
     action confirm_reset() {
-        ig_tm_md.ucast_egress_port = 192;
+        ig_tm_md.ucast_egress_port = CPU_PORT;
         ig_dprsr_md.drop_ctl = 0;
     }
 
-    // the answer to each outcome; what is refused has none
+    // The answer to each outcome; what is refused has none.
     @name(".answer.reply")
     table reply {
         key = {
@@ -135,14 +123,14 @@ control Answer(inout headers_t hdr,
         }
         size = 8;
         const entries = {
-            0: acknowledge(0);
-            1: acknowledge(0);
-            2: to_server();
-            3: acknowledge(2);
-            4: acknowledge(4);
-            10: result_action();
-            11: pending();
-            12: confirm_reset();
+            AGGREGATION_CONTRIBUTION:    acknowledge(0);
+            AGGREGATION_NULL:            acknowledge(0);
+            AGGREGATION_COMPLETE:        to_server();
+            AGGREGATION_DUPLICATE:       acknowledge(FLAG_DUPLICATE);
+            AGGREGATION_STALE:           acknowledge(FLAG_STALE);
+            AGGREGATION_COLLECT_RESULT:  result_action();
+            AGGREGATION_COLLECT_PENDING: pending();
+            AGGREGATION_RESET:           confirm_reset();
         }
         const default_action = NoAction();
     }

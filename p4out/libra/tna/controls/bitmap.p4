@@ -8,21 +8,19 @@ control Bitmap(inout headers_t hdr,
                in ingress_intrinsic_metadata_from_parser_t ig_prsr_md,
                inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
                inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
-    // bitmap of workers that were counted in the round
-    @name(".bitmap.seen")
-    Register<bit<32>, bit<10>>(1024, 0) seen;
+    // Bitmap of workers that were counted in the round.
+    @name(".bitmap.seen") Register<bit<32>, bit<10>>(1024, 0) seen;
 
-    // the same bitmap, read after the update
-    @name(".bitmap.arrived")
-    Register<bit<32>, bit<10>>(1024, 0) arrived;
+    // The same bitmap, read after the update.
+    @name(".bitmap.arrived") Register<bit<32>, bit<10>>(1024, 0) arrived;
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(seen) count_worker_seen_update = {
         void apply(inout bit<32> value, out bit<32> result) {
             result = 0;
-            if (meta.slot_relation != 2) {
+            if (meta.slot_relation != ROUND_NEWER) {
                 result = value & meta.worker_bit;
             }
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = meta.worker_bit;
             } else {
                 value = value | meta.worker_bit;
@@ -30,7 +28,7 @@ control Bitmap(inout headers_t hdr,
         }
     };
 
-    // a new round forgets who was counted
+    // A new round forgets who was counted.
     @name(".bitmap.count_worker_seen")
     action count_worker_seen() {
         meta.worker_seen = count_worker_seen_update.execute(meta.slot_index);
@@ -38,7 +36,7 @@ control Bitmap(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(arrived) count_worker_arrived_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = meta.worker_bit;
             } else {
                 value = value | meta.worker_bit;

@@ -8,21 +8,14 @@ control Forwarding(inout headers_t hdr,
                    in ingress_intrinsic_metadata_from_parser_t ig_prsr_md,
                    inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
                    inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
-    // what became of the packet
-    // 0: forwarded
-    // 1: local
-    // 2: drop_truncated
-    // 3: drop_not_ipv4
-    // 4: drop_checksum
-    // 5: drop_ttl
-    // 6: drop_no_route
-    @name(".forwarding.events")
-    Counter<bit<64>, bit<8>>(7, CounterType_t.PACKETS) events;
+    // What became of the packet: 0 forwarded, 1 local, 2 drop_truncated, 3 drop_not_ipv4,
+    // 4 drop_checksum, 5 drop_ttl, 6 drop_no_route.
+    @name(".forwarding.events") Counter<bit<64>, bit<8>>(7, CounterType_t.PACKETS) events;
 
     @name(".forwarding.route_counter")
     DirectCounter<bit<64>>(CounterType_t.PACKETS_AND_BYTES) route_counter;
 
-    // to the next hop
+    // To the next hop.
     @name(".forwarding.to_port")
     action to_port(bit<9> port, bit<48> dst_mac) {
         route_counter.count();
@@ -33,7 +26,7 @@ control Forwarding(inout headers_t hdr,
         meta.forwarding_event = FORWARDING_FORWARDED;
     }
 
-    // for an address of the switch
+    // For an address of the switch.
     @name(".forwarding.to_local")
     action to_local() {
         route_counter.count();
@@ -49,7 +42,7 @@ control Forwarding(inout headers_t hdr,
         meta.forwarding_event = FORWARDING_DROP_NO_ROUTE;
     }
 
-    // where IPv4 packets go
+    // Where IPv4 packets go.
     @name(".forwarding.route")
     table route {
         key = {
@@ -77,10 +70,8 @@ control Forwarding(inout headers_t hdr,
             meta.forwarding_event = FORWARDING_DROP_CHECKSUM;
         } else {
             route.apply();
-            if (
-                meta.forwarding_event == FORWARDING_FORWARDED
-                    && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)
-            ) {
+            if (meta.forwarding_event == FORWARDING_FORWARDED
+                    && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)) {
                 ig_dprsr_md.drop_ctl = 1;
                 meta.forwarding_event = FORWARDING_DROP_TTL;
             }

@@ -8,109 +8,45 @@ control Grid(inout headers_t hdr,
              in ingress_intrinsic_metadata_from_parser_t ig_prsr_md,
              inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
              inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
-    // not 0: the row has a value outside the window
-    @name(".grid.mark")
-    Register<bit<8>, bit<10>>(1024, 0) mark;
+    // Not 0: the row has a value outside the window.
+    @name(".grid.mark") Register<bit<8>, bit<10>>(1024, 0) mark;
 
-    @name(".grid.sum_00")
-    Register<bit<32>, bit<10>>(1024, 0) sum_00;
-
-    @name(".grid.sum_01")
-    Register<bit<32>, bit<10>>(1024, 0) sum_01;
-
-    @name(".grid.sum_02")
-    Register<bit<32>, bit<10>>(1024, 0) sum_02;
-
-    @name(".grid.sum_03")
-    Register<bit<32>, bit<10>>(1024, 0) sum_03;
-
-    @name(".grid.sum_04")
-    Register<bit<32>, bit<10>>(1024, 0) sum_04;
-
-    @name(".grid.sum_05")
-    Register<bit<32>, bit<10>>(1024, 0) sum_05;
-
-    @name(".grid.sum_06")
-    Register<bit<32>, bit<10>>(1024, 0) sum_06;
-
-    @name(".grid.sum_07")
-    Register<bit<32>, bit<10>>(1024, 0) sum_07;
-
-    @name(".grid.sum_08")
-    Register<bit<32>, bit<10>>(1024, 0) sum_08;
-
-    @name(".grid.sum_09")
-    Register<bit<32>, bit<10>>(1024, 0) sum_09;
-
-    @name(".grid.sum_10")
-    Register<bit<32>, bit<10>>(1024, 0) sum_10;
-
-    @name(".grid.sum_11")
-    Register<bit<32>, bit<10>>(1024, 0) sum_11;
-
-    @name(".grid.sum_12")
-    Register<bit<32>, bit<10>>(1024, 0) sum_12;
-
-    @name(".grid.sum_13")
-    Register<bit<32>, bit<10>>(1024, 0) sum_13;
-
-    @name(".grid.sum_14")
-    Register<bit<32>, bit<10>>(1024, 0) sum_14;
-
-    @name(".grid.sum_15")
-    Register<bit<32>, bit<10>>(1024, 0) sum_15;
-
-    @name(".grid.sum_16")
-    Register<bit<32>, bit<10>>(1024, 0) sum_16;
-
-    @name(".grid.sum_17")
-    Register<bit<32>, bit<10>>(1024, 0) sum_17;
-
-    @name(".grid.sum_18")
-    Register<bit<32>, bit<10>>(1024, 0) sum_18;
-
-    @name(".grid.sum_19")
-    Register<bit<32>, bit<10>>(1024, 0) sum_19;
-
-    @name(".grid.sum_20")
-    Register<bit<32>, bit<10>>(1024, 0) sum_20;
-
-    @name(".grid.sum_21")
-    Register<bit<32>, bit<10>>(1024, 0) sum_21;
-
-    @name(".grid.sum_22")
-    Register<bit<32>, bit<10>>(1024, 0) sum_22;
-
-    @name(".grid.sum_23")
-    Register<bit<32>, bit<10>>(1024, 0) sum_23;
-
-    @name(".grid.sum_24")
-    Register<bit<32>, bit<10>>(1024, 0) sum_24;
-
-    @name(".grid.sum_25")
-    Register<bit<32>, bit<10>>(1024, 0) sum_25;
-
-    @name(".grid.sum_26")
-    Register<bit<32>, bit<10>>(1024, 0) sum_26;
-
-    @name(".grid.sum_27")
-    Register<bit<32>, bit<10>>(1024, 0) sum_27;
-
-    @name(".grid.sum_28")
-    Register<bit<32>, bit<10>>(1024, 0) sum_28;
-
-    @name(".grid.sum_29")
-    Register<bit<32>, bit<10>>(1024, 0) sum_29;
-
-    @name(".grid.sum_30")
-    Register<bit<32>, bit<10>>(1024, 0) sum_30;
-
-    @name(".grid.sum_31")
-    Register<bit<32>, bit<10>>(1024, 0) sum_31;
+    @name(".grid.sum_00") Register<bit<32>, bit<10>>(1024, 0) sum_00;
+    @name(".grid.sum_01") Register<bit<32>, bit<10>>(1024, 0) sum_01;
+    @name(".grid.sum_02") Register<bit<32>, bit<10>>(1024, 0) sum_02;
+    @name(".grid.sum_03") Register<bit<32>, bit<10>>(1024, 0) sum_03;
+    @name(".grid.sum_04") Register<bit<32>, bit<10>>(1024, 0) sum_04;
+    @name(".grid.sum_05") Register<bit<32>, bit<10>>(1024, 0) sum_05;
+    @name(".grid.sum_06") Register<bit<32>, bit<10>>(1024, 0) sum_06;
+    @name(".grid.sum_07") Register<bit<32>, bit<10>>(1024, 0) sum_07;
+    @name(".grid.sum_08") Register<bit<32>, bit<10>>(1024, 0) sum_08;
+    @name(".grid.sum_09") Register<bit<32>, bit<10>>(1024, 0) sum_09;
+    @name(".grid.sum_10") Register<bit<32>, bit<10>>(1024, 0) sum_10;
+    @name(".grid.sum_11") Register<bit<32>, bit<10>>(1024, 0) sum_11;
+    @name(".grid.sum_12") Register<bit<32>, bit<10>>(1024, 0) sum_12;
+    @name(".grid.sum_13") Register<bit<32>, bit<10>>(1024, 0) sum_13;
+    @name(".grid.sum_14") Register<bit<32>, bit<10>>(1024, 0) sum_14;
+    @name(".grid.sum_15") Register<bit<32>, bit<10>>(1024, 0) sum_15;
+    @name(".grid.sum_16") Register<bit<32>, bit<10>>(1024, 0) sum_16;
+    @name(".grid.sum_17") Register<bit<32>, bit<10>>(1024, 0) sum_17;
+    @name(".grid.sum_18") Register<bit<32>, bit<10>>(1024, 0) sum_18;
+    @name(".grid.sum_19") Register<bit<32>, bit<10>>(1024, 0) sum_19;
+    @name(".grid.sum_20") Register<bit<32>, bit<10>>(1024, 0) sum_20;
+    @name(".grid.sum_21") Register<bit<32>, bit<10>>(1024, 0) sum_21;
+    @name(".grid.sum_22") Register<bit<32>, bit<10>>(1024, 0) sum_22;
+    @name(".grid.sum_23") Register<bit<32>, bit<10>>(1024, 0) sum_23;
+    @name(".grid.sum_24") Register<bit<32>, bit<10>>(1024, 0) sum_24;
+    @name(".grid.sum_25") Register<bit<32>, bit<10>>(1024, 0) sum_25;
+    @name(".grid.sum_26") Register<bit<32>, bit<10>>(1024, 0) sum_26;
+    @name(".grid.sum_27") Register<bit<32>, bit<10>>(1024, 0) sum_27;
+    @name(".grid.sum_28") Register<bit<32>, bit<10>>(1024, 0) sum_28;
+    @name(".grid.sum_29") Register<bit<32>, bit<10>>(1024, 0) sum_29;
+    @name(".grid.sum_30") Register<bit<32>, bit<10>>(1024, 0) sum_30;
+    @name(".grid.sum_31") Register<bit<32>, bit<10>>(1024, 0) sum_31;
 
     RegisterAction<bit<8>, bit<10>, bit<8>>(mark) add_row_mark_update = {
         void apply(inout bit<8> value, out bit<8> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = meta.row_mark;
             } else {
                 value = value | meta.row_mark;
@@ -119,7 +55,7 @@ control Grid(inout headers_t hdr,
         }
     };
 
-    // a new round restarts the row
+    // A new round restarts the row.
     @name(".grid.add_row_mark")
     action add_row_mark() {
         meta.row_mark = add_row_mark_update.execute(meta.slot_index);
@@ -127,7 +63,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_00) add_row_sum_00_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_00;
             } else {
                 value = value + hdr.lanes.lane_00;
@@ -143,7 +79,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_01) add_row_sum_01_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_01;
             } else {
                 value = value + hdr.lanes.lane_01;
@@ -159,7 +95,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_02) add_row_sum_02_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_02;
             } else {
                 value = value + hdr.lanes.lane_02;
@@ -175,7 +111,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_03) add_row_sum_03_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_03;
             } else {
                 value = value + hdr.lanes.lane_03;
@@ -191,7 +127,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_04) add_row_sum_04_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_04;
             } else {
                 value = value + hdr.lanes.lane_04;
@@ -207,7 +143,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_05) add_row_sum_05_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_05;
             } else {
                 value = value + hdr.lanes.lane_05;
@@ -223,7 +159,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_06) add_row_sum_06_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_06;
             } else {
                 value = value + hdr.lanes.lane_06;
@@ -239,7 +175,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_07) add_row_sum_07_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_07;
             } else {
                 value = value + hdr.lanes.lane_07;
@@ -255,7 +191,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_08) add_row_sum_08_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_08;
             } else {
                 value = value + hdr.lanes.lane_08;
@@ -271,7 +207,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_09) add_row_sum_09_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_09;
             } else {
                 value = value + hdr.lanes.lane_09;
@@ -287,7 +223,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_10) add_row_sum_10_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_10;
             } else {
                 value = value + hdr.lanes.lane_10;
@@ -303,7 +239,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_11) add_row_sum_11_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_11;
             } else {
                 value = value + hdr.lanes.lane_11;
@@ -319,7 +255,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_12) add_row_sum_12_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_12;
             } else {
                 value = value + hdr.lanes.lane_12;
@@ -335,7 +271,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_13) add_row_sum_13_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_13;
             } else {
                 value = value + hdr.lanes.lane_13;
@@ -351,7 +287,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_14) add_row_sum_14_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_14;
             } else {
                 value = value + hdr.lanes.lane_14;
@@ -367,7 +303,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_15) add_row_sum_15_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_15;
             } else {
                 value = value + hdr.lanes.lane_15;
@@ -383,7 +319,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_16) add_row_sum_16_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_16;
             } else {
                 value = value + hdr.lanes.lane_16;
@@ -399,7 +335,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_17) add_row_sum_17_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_17;
             } else {
                 value = value + hdr.lanes.lane_17;
@@ -415,7 +351,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_18) add_row_sum_18_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_18;
             } else {
                 value = value + hdr.lanes.lane_18;
@@ -431,7 +367,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_19) add_row_sum_19_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_19;
             } else {
                 value = value + hdr.lanes.lane_19;
@@ -447,7 +383,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_20) add_row_sum_20_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_20;
             } else {
                 value = value + hdr.lanes.lane_20;
@@ -463,7 +399,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_21) add_row_sum_21_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_21;
             } else {
                 value = value + hdr.lanes.lane_21;
@@ -479,7 +415,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_22) add_row_sum_22_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_22;
             } else {
                 value = value + hdr.lanes.lane_22;
@@ -495,7 +431,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_23) add_row_sum_23_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_23;
             } else {
                 value = value + hdr.lanes.lane_23;
@@ -511,7 +447,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_24) add_row_sum_24_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_24;
             } else {
                 value = value + hdr.lanes.lane_24;
@@ -527,7 +463,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_25) add_row_sum_25_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_25;
             } else {
                 value = value + hdr.lanes.lane_25;
@@ -543,7 +479,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_26) add_row_sum_26_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_26;
             } else {
                 value = value + hdr.lanes.lane_26;
@@ -559,7 +495,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_27) add_row_sum_27_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_27;
             } else {
                 value = value + hdr.lanes.lane_27;
@@ -575,7 +511,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_28) add_row_sum_28_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_28;
             } else {
                 value = value + hdr.lanes.lane_28;
@@ -591,7 +527,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_29) add_row_sum_29_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_29;
             } else {
                 value = value + hdr.lanes.lane_29;
@@ -607,7 +543,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_30) add_row_sum_30_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_30;
             } else {
                 value = value + hdr.lanes.lane_30;
@@ -623,7 +559,7 @@ control Grid(inout headers_t hdr,
 
     RegisterAction<bit<32>, bit<10>, bit<32>>(sum_31) add_row_sum_31_update = {
         void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == 2) {
+            if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_31;
             } else {
                 value = value + hdr.lanes.lane_31;

@@ -8,18 +8,17 @@ control Slot(inout headers_t hdr,
              in ingress_intrinsic_metadata_from_parser_t ig_prsr_md,
              inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
              inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
-    // round that the slot holds
-    @name(".slot.round")
-    Register<bit<32>, bit<10>>(1024, 0) round;
+    // Round that the slot holds.
+    @name(".slot.round") Register<bit<32>, bit<10>>(1024, 0) round;
 
     // The difference wraps and is then read as signed, as serial numbers want it.
     RegisterAction<bit<32>, bit<10>, bit<8>>(round) advance_round_round = {
         void apply(inout bit<32> value, out bit<8> result) {
             result = 0;
             if (hdr.aggregation.round == value) {
-                result = 1;
+                result = ROUND_EQUAL;
             } else if ((int<32>)hdr.aggregation.round - (int<32>)value > 0) {
-                result = 2;
+                result = ROUND_NEWER;
             }
             if ((int<32>)hdr.aggregation.round - (int<32>)value > 0) {
                 value = hdr.aggregation.round;
@@ -27,7 +26,7 @@ control Slot(inout headers_t hdr,
         }
     };
 
-    // serial comparison (RFC 1982); a newer round takes the slot
+    // Serial comparison (RFC 1982); a newer round takes the slot.
     @name(".slot.advance_round")
     action advance_round() {
         meta.slot_relation = advance_round_round.execute(meta.slot_index);
@@ -37,7 +36,7 @@ control Slot(inout headers_t hdr,
         void apply(inout bit<32> value, out bit<8> result) {
             result = 0;
             if (hdr.aggregation.round == value) {
-                result = 1;
+                result = ROUND_EQUAL;
             }
         }
     };
@@ -96,35 +95,36 @@ control Slot(inout headers_t hdr,
     }
 
     apply {
-        if (meta.aggregation_request == 2 || meta.aggregation_request == 3) {
+        if (meta.aggregation_request == REQUEST_NULL
+                || meta.aggregation_request == REQUEST_COLLECT) {
             empty_row();
         }
-        if (meta.aggregation_request == 0) {
-            meta.aggregation_event = 9;
-        } else if (meta.aggregation_request == 4) {
-            if (ig_intr_md.ingress_port != 192) {
-                meta.aggregation_event = 9;
+        if (meta.aggregation_request == REQUEST_NONE) {
+            meta.aggregation_event = AGGREGATION_MALFORMED;
+        } else if (meta.aggregation_request == REQUEST_RESET) {
+            if (ig_intr_md.ingress_port != CPU_PORT) {
+                meta.aggregation_event = AGGREGATION_MALFORMED;
             } else if (hdr.aggregation.slot >= 512) {
-                meta.aggregation_event = 5;
+                meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
             } else if (meta.admitted == 1) {
-                meta.aggregation_event = 8;
+                meta.aggregation_event = AGGREGATION_REFUSED_RESET;
             } else {
                 meta.request_taken = 1;
                 reset_round();
             }
         } else if (meta.admitted == 0) {
-            meta.aggregation_event = 5;
-        } else if (meta.aggregation_request == 3 && meta.worker_bit != 0) {
-            meta.aggregation_event = 5;
-        } else if (meta.aggregation_request != 3 && meta.worker_bit == 0) {
-            meta.aggregation_event = 5;
+            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+        } else if (meta.aggregation_request == REQUEST_COLLECT && meta.worker_bit != 0) {
+            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+        } else if (meta.aggregation_request != REQUEST_COLLECT && meta.worker_bit == 0) {
+            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
         } else if (hdr.aggregation.generation != meta.job_generation) {
-            meta.aggregation_event = 6;
+            meta.aggregation_event = AGGREGATION_REFUSED_GENERATION;
         } else if (hdr.aggregation.scale != meta.job_scale) {
-            meta.aggregation_event = 7;
+            meta.aggregation_event = AGGREGATION_REFUSED_SCALE;
         } else {
             meta.request_taken = 1;
-            if (meta.aggregation_request == 3) {
+            if (meta.aggregation_request == REQUEST_COLLECT) {
                 peek_round();
             } else {
                 advance_round();

@@ -5,24 +5,12 @@
 control Answer(inout headers_t hdr,
                inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
-    // what aggregation did with its packets
-    // 0: contribution
-    // 1: null
-    // 2: complete
-    // 3: duplicate
-    // 4: stale
-    // 5: refused_unknown
-    // 6: refused_generation
-    // 7: refused_scale
-    // 8: refused_reset
-    // 9: malformed
-    // 10: collect_result
-    // 11: collect_pending
-    // 12: reset
-    @name(".answer.events")
-    counter(13, CounterType.packets) events;
+    // What aggregation did with its packets: 0 contribution, 1 null, 2 complete, 3 duplicate,
+    // 4 stale, 5 refused_unknown, 6 refused_generation, 7 refused_scale, 8 refused_reset,
+    // 9 malformed, 10 collect_result, 11 collect_pending, 12 reset.
+    @name(".answer.events") counter(13, CounterType.packets) events;
 
-    // back to the sender, without the lanes
+    // Back to the sender, without the lanes.
     @name(".answer.acknowledge")
     action acknowledge(bit<8> flags) {
         meta.mac_before = hdr.ethernet.dst_addr;
@@ -34,23 +22,23 @@ control Answer(inout headers_t hdr,
         meta.port_before = hdr.udp.dst_port;
         hdr.udp.dst_port = hdr.udp.src_port;
         hdr.udp.src_port = meta.port_before;
-        hdr.ipv4.ttl = 64;
+        hdr.ipv4.ttl = ANSWER_TTL;
         standard_metadata.egress_spec = standard_metadata.ingress_port;
-        hdr.aggregation.kind = 3;
+        hdr.aggregation.kind = KIND_ACK;
         hdr.aggregation.flags = flags;
         hdr.lanes.setInvalid();
-        hdr.ipv4.total_len = 44;
-        hdr.udp.length = 24;
+        hdr.ipv4.total_len = LENGTH_EMPTY;
+        hdr.udp.length = UDP_LENGTH_EMPTY;
         hdr.udp.checksum = 0;
     }
 
-    // the completed row goes to the server; a clone becomes the sender's acknowledgement
+    // The completed row goes to the server; a clone becomes the sender's acknowledgement.
     @name(".answer.to_server")
     action to_server() {
-        hdr.aggregation.kind = 4;
+        hdr.aggregation.kind = KIND_RESULT;
         hdr.aggregation.flags = meta.row_mark;
-        hdr.ipv4.total_len = 172;
-        hdr.udp.length = 152;
+        hdr.ipv4.total_len = LENGTH_ROW;
+        hdr.udp.length = UDP_LENGTH_ROW;
         hdr.udp.checksum = 0;
         clone(CloneType.I2E, (bit<32>)meta.ack_session);
         standard_metadata.egress_spec = meta.result_port;
@@ -58,10 +46,10 @@ control Answer(inout headers_t hdr,
         hdr.ethernet.dst_addr = meta.server_mac;
         hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
         hdr.ipv4.dst_addr = meta.server_addr;
-        hdr.ipv4.ttl = 64;
+        hdr.ipv4.ttl = ANSWER_TTL;
     }
 
-    // the completed row, to who asked for it
+    // The completed row, to who asked for it.
     @name(".answer.result")
     action result() {
         meta.mac_before = hdr.ethernet.dst_addr;
@@ -73,12 +61,12 @@ control Answer(inout headers_t hdr,
         meta.port_before = hdr.udp.dst_port;
         hdr.udp.dst_port = hdr.udp.src_port;
         hdr.udp.src_port = meta.port_before;
-        hdr.ipv4.ttl = 64;
+        hdr.ipv4.ttl = ANSWER_TTL;
         standard_metadata.egress_spec = standard_metadata.ingress_port;
-        hdr.aggregation.kind = 4;
+        hdr.aggregation.kind = KIND_RESULT;
         hdr.aggregation.flags = meta.row_mark;
-        hdr.ipv4.total_len = 172;
-        hdr.udp.length = 152;
+        hdr.ipv4.total_len = LENGTH_ROW;
+        hdr.udp.length = UDP_LENGTH_ROW;
         hdr.udp.checksum = 0;
     }
 
@@ -93,23 +81,23 @@ control Answer(inout headers_t hdr,
         meta.port_before = hdr.udp.dst_port;
         hdr.udp.dst_port = hdr.udp.src_port;
         hdr.udp.src_port = meta.port_before;
-        hdr.ipv4.ttl = 64;
+        hdr.ipv4.ttl = ANSWER_TTL;
         standard_metadata.egress_spec = standard_metadata.ingress_port;
-        hdr.aggregation.kind = 6;
+        hdr.aggregation.kind = KIND_PENDING;
         hdr.aggregation.flags = 0;
         hdr.lanes.setInvalid();
-        hdr.ipv4.total_len = 44;
-        hdr.udp.length = 24;
+        hdr.ipv4.total_len = LENGTH_EMPTY;
+        hdr.udp.length = UDP_LENGTH_EMPTY;
         hdr.udp.checksum = 0;
     }
 
-    // as it came, to the controller
+    // As it came, to the controller.
     @name(".answer.confirm_reset")
     action confirm_reset() {
-        standard_metadata.egress_spec = 192;
+        standard_metadata.egress_spec = CPU_PORT;
     }
 
-    // the answer to each outcome; what is refused has none
+    // The answer to each outcome; what is refused has none.
     @name(".answer.reply")
     table reply {
         key = {
@@ -124,14 +112,14 @@ control Answer(inout headers_t hdr,
             @defaultonly NoAction;
         }
         const entries = {
-            0: acknowledge(0);
-            1: acknowledge(0);
-            2: to_server();
-            3: acknowledge(2);
-            4: acknowledge(4);
-            10: result();
-            11: pending();
-            12: confirm_reset();
+            AGGREGATION_CONTRIBUTION:    acknowledge(0);
+            AGGREGATION_NULL:            acknowledge(0);
+            AGGREGATION_COMPLETE:        to_server();
+            AGGREGATION_DUPLICATE:       acknowledge(FLAG_DUPLICATE);
+            AGGREGATION_STALE:           acknowledge(FLAG_STALE);
+            AGGREGATION_COLLECT_RESULT:  result();
+            AGGREGATION_COLLECT_PENDING: pending();
+            AGGREGATION_RESET:           confirm_reset();
         }
         const default_action = NoAction();
     }

@@ -5,15 +5,13 @@
 control Bitmap(inout headers_t hdr,
                inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
-    // bitmap of workers that were counted in the round
-    @name(".bitmap.seen")
-    register<bit<32>>(1024) seen;
+    // Bitmap of workers that were counted in the round.
+    @name(".bitmap.seen") register<bit<32>>(1024) seen;
 
-    // the same bitmap, read after the update
-    @name(".bitmap.arrived")
-    register<bit<32>>(1024) arrived;
+    // The same bitmap, read after the update.
+    @name(".bitmap.arrived") register<bit<32>>(1024) arrived;
 
-    // a new round forgets who was counted
+    // A new round forgets who was counted.
     @name(".bitmap.count_worker")
     action count_worker() {
         @atomic {
@@ -21,14 +19,15 @@ control Bitmap(inout headers_t hdr,
             seen.read(seen_old, (bit<32>)meta.slot_index);
             seen.write(
                 (bit<32>)meta.slot_index,
-                meta.slot_relation == 2 ? meta.worker_bit : seen_old | meta.worker_bit
+                meta.slot_relation == ROUND_NEWER ? meta.worker_bit : seen_old | meta.worker_bit
             );
-            meta.worker_seen = meta.slot_relation == 2 ? 32w0 : seen_old & meta.worker_bit;
+            meta.worker_seen =
+                meta.slot_relation == ROUND_NEWER ? 32w0 : seen_old & meta.worker_bit;
 
             bit<32> arrived_old;
             arrived.read(arrived_old, (bit<32>)meta.slot_index);
             bit<32> arrived_next =
-                meta.slot_relation == 2 ? meta.worker_bit : arrived_old | meta.worker_bit;
+                meta.slot_relation == ROUND_NEWER ? meta.worker_bit : arrived_old | meta.worker_bit;
             arrived.write((bit<32>)meta.slot_index, arrived_next);
             meta.workers_arrived = arrived_next;
         }

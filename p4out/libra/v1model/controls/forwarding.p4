@@ -5,21 +5,13 @@
 control Forwarding(inout headers_t hdr,
                    inout metadata_t meta,
                    inout standard_metadata_t standard_metadata) {
-    // what became of the packet
-    // 0: forwarded
-    // 1: local
-    // 2: drop_truncated
-    // 3: drop_not_ipv4
-    // 4: drop_checksum
-    // 5: drop_ttl
-    // 6: drop_no_route
-    @name(".forwarding.events")
-    counter(7, CounterType.packets) events;
+    // What became of the packet: 0 forwarded, 1 local, 2 drop_truncated, 3 drop_not_ipv4,
+    // 4 drop_checksum, 5 drop_ttl, 6 drop_no_route.
+    @name(".forwarding.events") counter(7, CounterType.packets) events;
 
-    @name(".forwarding.route_counter")
-    direct_counter(CounterType.packets_and_bytes) route_counter;
+    @name(".forwarding.route_counter") direct_counter(CounterType.packets_and_bytes) route_counter;
 
-    // to the next hop
+    // To the next hop.
     @name(".forwarding.to_port")
     action to_port(bit<9> port, bit<48> dst_mac) {
         standard_metadata.egress_spec = port;
@@ -29,7 +21,7 @@ control Forwarding(inout headers_t hdr,
         meta.forwarding_event = FORWARDING_FORWARDED;
     }
 
-    // for an address of the switch
+    // For an address of the switch.
     @name(".forwarding.to_local")
     action to_local() {
         mark_to_drop(standard_metadata);
@@ -43,7 +35,7 @@ control Forwarding(inout headers_t hdr,
         meta.forwarding_event = FORWARDING_DROP_NO_ROUTE;
     }
 
-    // where IPv4 packets go
+    // Where IPv4 packets go.
     @name(".forwarding.route")
     table route {
         key = {
@@ -71,10 +63,8 @@ control Forwarding(inout headers_t hdr,
             meta.forwarding_event = FORWARDING_DROP_CHECKSUM;
         } else {
             route.apply();
-            if (
-                meta.forwarding_event == FORWARDING_FORWARDED
-                    && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)
-            ) {
+            if (meta.forwarding_event == FORWARDING_FORWARDED
+                    && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)) {
                 mark_to_drop(standard_metadata);
                 meta.forwarding_event = FORWARDING_DROP_TTL;
             }

@@ -5,337 +5,338 @@
 control Grid(inout headers_t hdr,
              inout metadata_t meta,
              inout standard_metadata_t standard_metadata) {
-    // not 0: the row has a value outside the window
-    @name(".grid.mark")
-    register<bit<8>>(1024) mark;
+    // Not 0: the row has a value outside the window.
+    @name(".grid.mark") register<bit<8>>(1024) mark;
 
-    @name(".grid.sum_00")
-    register<bit<32>>(1024) sum_00;
+    @name(".grid.sum_00") register<bit<32>>(1024) sum_00;
+    @name(".grid.sum_01") register<bit<32>>(1024) sum_01;
+    @name(".grid.sum_02") register<bit<32>>(1024) sum_02;
+    @name(".grid.sum_03") register<bit<32>>(1024) sum_03;
+    @name(".grid.sum_04") register<bit<32>>(1024) sum_04;
+    @name(".grid.sum_05") register<bit<32>>(1024) sum_05;
+    @name(".grid.sum_06") register<bit<32>>(1024) sum_06;
+    @name(".grid.sum_07") register<bit<32>>(1024) sum_07;
+    @name(".grid.sum_08") register<bit<32>>(1024) sum_08;
+    @name(".grid.sum_09") register<bit<32>>(1024) sum_09;
+    @name(".grid.sum_10") register<bit<32>>(1024) sum_10;
+    @name(".grid.sum_11") register<bit<32>>(1024) sum_11;
+    @name(".grid.sum_12") register<bit<32>>(1024) sum_12;
+    @name(".grid.sum_13") register<bit<32>>(1024) sum_13;
+    @name(".grid.sum_14") register<bit<32>>(1024) sum_14;
+    @name(".grid.sum_15") register<bit<32>>(1024) sum_15;
+    @name(".grid.sum_16") register<bit<32>>(1024) sum_16;
+    @name(".grid.sum_17") register<bit<32>>(1024) sum_17;
+    @name(".grid.sum_18") register<bit<32>>(1024) sum_18;
+    @name(".grid.sum_19") register<bit<32>>(1024) sum_19;
+    @name(".grid.sum_20") register<bit<32>>(1024) sum_20;
+    @name(".grid.sum_21") register<bit<32>>(1024) sum_21;
+    @name(".grid.sum_22") register<bit<32>>(1024) sum_22;
+    @name(".grid.sum_23") register<bit<32>>(1024) sum_23;
+    @name(".grid.sum_24") register<bit<32>>(1024) sum_24;
+    @name(".grid.sum_25") register<bit<32>>(1024) sum_25;
+    @name(".grid.sum_26") register<bit<32>>(1024) sum_26;
+    @name(".grid.sum_27") register<bit<32>>(1024) sum_27;
+    @name(".grid.sum_28") register<bit<32>>(1024) sum_28;
+    @name(".grid.sum_29") register<bit<32>>(1024) sum_29;
+    @name(".grid.sum_30") register<bit<32>>(1024) sum_30;
+    @name(".grid.sum_31") register<bit<32>>(1024) sum_31;
 
-    @name(".grid.sum_01")
-    register<bit<32>>(1024) sum_01;
-
-    @name(".grid.sum_02")
-    register<bit<32>>(1024) sum_02;
-
-    @name(".grid.sum_03")
-    register<bit<32>>(1024) sum_03;
-
-    @name(".grid.sum_04")
-    register<bit<32>>(1024) sum_04;
-
-    @name(".grid.sum_05")
-    register<bit<32>>(1024) sum_05;
-
-    @name(".grid.sum_06")
-    register<bit<32>>(1024) sum_06;
-
-    @name(".grid.sum_07")
-    register<bit<32>>(1024) sum_07;
-
-    @name(".grid.sum_08")
-    register<bit<32>>(1024) sum_08;
-
-    @name(".grid.sum_09")
-    register<bit<32>>(1024) sum_09;
-
-    @name(".grid.sum_10")
-    register<bit<32>>(1024) sum_10;
-
-    @name(".grid.sum_11")
-    register<bit<32>>(1024) sum_11;
-
-    @name(".grid.sum_12")
-    register<bit<32>>(1024) sum_12;
-
-    @name(".grid.sum_13")
-    register<bit<32>>(1024) sum_13;
-
-    @name(".grid.sum_14")
-    register<bit<32>>(1024) sum_14;
-
-    @name(".grid.sum_15")
-    register<bit<32>>(1024) sum_15;
-
-    @name(".grid.sum_16")
-    register<bit<32>>(1024) sum_16;
-
-    @name(".grid.sum_17")
-    register<bit<32>>(1024) sum_17;
-
-    @name(".grid.sum_18")
-    register<bit<32>>(1024) sum_18;
-
-    @name(".grid.sum_19")
-    register<bit<32>>(1024) sum_19;
-
-    @name(".grid.sum_20")
-    register<bit<32>>(1024) sum_20;
-
-    @name(".grid.sum_21")
-    register<bit<32>>(1024) sum_21;
-
-    @name(".grid.sum_22")
-    register<bit<32>>(1024) sum_22;
-
-    @name(".grid.sum_23")
-    register<bit<32>>(1024) sum_23;
-
-    @name(".grid.sum_24")
-    register<bit<32>>(1024) sum_24;
-
-    @name(".grid.sum_25")
-    register<bit<32>>(1024) sum_25;
-
-    @name(".grid.sum_26")
-    register<bit<32>>(1024) sum_26;
-
-    @name(".grid.sum_27")
-    register<bit<32>>(1024) sum_27;
-
-    @name(".grid.sum_28")
-    register<bit<32>>(1024) sum_28;
-
-    @name(".grid.sum_29")
-    register<bit<32>>(1024) sum_29;
-
-    @name(".grid.sum_30")
-    register<bit<32>>(1024) sum_30;
-
-    @name(".grid.sum_31")
-    register<bit<32>>(1024) sum_31;
-
-    // a new round restarts the row
+    // A new round restarts the row.
     @name(".grid.add_row")
     action add_row() {
         @atomic {
             bit<8> mark_old;
             mark.read(mark_old, (bit<32>)meta.slot_index);
-            bit<8> mark_next = meta.slot_relation == 2 ? meta.row_mark : mark_old | meta.row_mark;
+            bit<8> mark_next =
+                meta.slot_relation == ROUND_NEWER ? meta.row_mark : mark_old | meta.row_mark;
             mark.write((bit<32>)meta.slot_index, mark_next);
             meta.row_mark = mark_next;
 
             bit<32> sum_00_old;
             sum_00.read(sum_00_old, (bit<32>)meta.slot_index);
             bit<32> sum_00_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_00 : sum_00_old + hdr.lanes.lane_00;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_00
+                    : sum_00_old + hdr.lanes.lane_00;
             sum_00.write((bit<32>)meta.slot_index, sum_00_next);
             hdr.lanes.lane_00 = sum_00_next;
 
             bit<32> sum_01_old;
             sum_01.read(sum_01_old, (bit<32>)meta.slot_index);
             bit<32> sum_01_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_01 : sum_01_old + hdr.lanes.lane_01;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_01
+                    : sum_01_old + hdr.lanes.lane_01;
             sum_01.write((bit<32>)meta.slot_index, sum_01_next);
             hdr.lanes.lane_01 = sum_01_next;
 
             bit<32> sum_02_old;
             sum_02.read(sum_02_old, (bit<32>)meta.slot_index);
             bit<32> sum_02_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_02 : sum_02_old + hdr.lanes.lane_02;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_02
+                    : sum_02_old + hdr.lanes.lane_02;
             sum_02.write((bit<32>)meta.slot_index, sum_02_next);
             hdr.lanes.lane_02 = sum_02_next;
 
             bit<32> sum_03_old;
             sum_03.read(sum_03_old, (bit<32>)meta.slot_index);
             bit<32> sum_03_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_03 : sum_03_old + hdr.lanes.lane_03;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_03
+                    : sum_03_old + hdr.lanes.lane_03;
             sum_03.write((bit<32>)meta.slot_index, sum_03_next);
             hdr.lanes.lane_03 = sum_03_next;
 
             bit<32> sum_04_old;
             sum_04.read(sum_04_old, (bit<32>)meta.slot_index);
             bit<32> sum_04_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_04 : sum_04_old + hdr.lanes.lane_04;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_04
+                    : sum_04_old + hdr.lanes.lane_04;
             sum_04.write((bit<32>)meta.slot_index, sum_04_next);
             hdr.lanes.lane_04 = sum_04_next;
 
             bit<32> sum_05_old;
             sum_05.read(sum_05_old, (bit<32>)meta.slot_index);
             bit<32> sum_05_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_05 : sum_05_old + hdr.lanes.lane_05;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_05
+                    : sum_05_old + hdr.lanes.lane_05;
             sum_05.write((bit<32>)meta.slot_index, sum_05_next);
             hdr.lanes.lane_05 = sum_05_next;
 
             bit<32> sum_06_old;
             sum_06.read(sum_06_old, (bit<32>)meta.slot_index);
             bit<32> sum_06_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_06 : sum_06_old + hdr.lanes.lane_06;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_06
+                    : sum_06_old + hdr.lanes.lane_06;
             sum_06.write((bit<32>)meta.slot_index, sum_06_next);
             hdr.lanes.lane_06 = sum_06_next;
 
             bit<32> sum_07_old;
             sum_07.read(sum_07_old, (bit<32>)meta.slot_index);
             bit<32> sum_07_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_07 : sum_07_old + hdr.lanes.lane_07;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_07
+                    : sum_07_old + hdr.lanes.lane_07;
             sum_07.write((bit<32>)meta.slot_index, sum_07_next);
             hdr.lanes.lane_07 = sum_07_next;
 
             bit<32> sum_08_old;
             sum_08.read(sum_08_old, (bit<32>)meta.slot_index);
             bit<32> sum_08_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_08 : sum_08_old + hdr.lanes.lane_08;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_08
+                    : sum_08_old + hdr.lanes.lane_08;
             sum_08.write((bit<32>)meta.slot_index, sum_08_next);
             hdr.lanes.lane_08 = sum_08_next;
 
             bit<32> sum_09_old;
             sum_09.read(sum_09_old, (bit<32>)meta.slot_index);
             bit<32> sum_09_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_09 : sum_09_old + hdr.lanes.lane_09;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_09
+                    : sum_09_old + hdr.lanes.lane_09;
             sum_09.write((bit<32>)meta.slot_index, sum_09_next);
             hdr.lanes.lane_09 = sum_09_next;
 
             bit<32> sum_10_old;
             sum_10.read(sum_10_old, (bit<32>)meta.slot_index);
             bit<32> sum_10_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_10 : sum_10_old + hdr.lanes.lane_10;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_10
+                    : sum_10_old + hdr.lanes.lane_10;
             sum_10.write((bit<32>)meta.slot_index, sum_10_next);
             hdr.lanes.lane_10 = sum_10_next;
 
             bit<32> sum_11_old;
             sum_11.read(sum_11_old, (bit<32>)meta.slot_index);
             bit<32> sum_11_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_11 : sum_11_old + hdr.lanes.lane_11;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_11
+                    : sum_11_old + hdr.lanes.lane_11;
             sum_11.write((bit<32>)meta.slot_index, sum_11_next);
             hdr.lanes.lane_11 = sum_11_next;
 
             bit<32> sum_12_old;
             sum_12.read(sum_12_old, (bit<32>)meta.slot_index);
             bit<32> sum_12_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_12 : sum_12_old + hdr.lanes.lane_12;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_12
+                    : sum_12_old + hdr.lanes.lane_12;
             sum_12.write((bit<32>)meta.slot_index, sum_12_next);
             hdr.lanes.lane_12 = sum_12_next;
 
             bit<32> sum_13_old;
             sum_13.read(sum_13_old, (bit<32>)meta.slot_index);
             bit<32> sum_13_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_13 : sum_13_old + hdr.lanes.lane_13;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_13
+                    : sum_13_old + hdr.lanes.lane_13;
             sum_13.write((bit<32>)meta.slot_index, sum_13_next);
             hdr.lanes.lane_13 = sum_13_next;
 
             bit<32> sum_14_old;
             sum_14.read(sum_14_old, (bit<32>)meta.slot_index);
             bit<32> sum_14_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_14 : sum_14_old + hdr.lanes.lane_14;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_14
+                    : sum_14_old + hdr.lanes.lane_14;
             sum_14.write((bit<32>)meta.slot_index, sum_14_next);
             hdr.lanes.lane_14 = sum_14_next;
 
             bit<32> sum_15_old;
             sum_15.read(sum_15_old, (bit<32>)meta.slot_index);
             bit<32> sum_15_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_15 : sum_15_old + hdr.lanes.lane_15;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_15
+                    : sum_15_old + hdr.lanes.lane_15;
             sum_15.write((bit<32>)meta.slot_index, sum_15_next);
             hdr.lanes.lane_15 = sum_15_next;
 
             bit<32> sum_16_old;
             sum_16.read(sum_16_old, (bit<32>)meta.slot_index);
             bit<32> sum_16_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_16 : sum_16_old + hdr.lanes.lane_16;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_16
+                    : sum_16_old + hdr.lanes.lane_16;
             sum_16.write((bit<32>)meta.slot_index, sum_16_next);
             hdr.lanes.lane_16 = sum_16_next;
 
             bit<32> sum_17_old;
             sum_17.read(sum_17_old, (bit<32>)meta.slot_index);
             bit<32> sum_17_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_17 : sum_17_old + hdr.lanes.lane_17;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_17
+                    : sum_17_old + hdr.lanes.lane_17;
             sum_17.write((bit<32>)meta.slot_index, sum_17_next);
             hdr.lanes.lane_17 = sum_17_next;
 
             bit<32> sum_18_old;
             sum_18.read(sum_18_old, (bit<32>)meta.slot_index);
             bit<32> sum_18_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_18 : sum_18_old + hdr.lanes.lane_18;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_18
+                    : sum_18_old + hdr.lanes.lane_18;
             sum_18.write((bit<32>)meta.slot_index, sum_18_next);
             hdr.lanes.lane_18 = sum_18_next;
 
             bit<32> sum_19_old;
             sum_19.read(sum_19_old, (bit<32>)meta.slot_index);
             bit<32> sum_19_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_19 : sum_19_old + hdr.lanes.lane_19;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_19
+                    : sum_19_old + hdr.lanes.lane_19;
             sum_19.write((bit<32>)meta.slot_index, sum_19_next);
             hdr.lanes.lane_19 = sum_19_next;
 
             bit<32> sum_20_old;
             sum_20.read(sum_20_old, (bit<32>)meta.slot_index);
             bit<32> sum_20_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_20 : sum_20_old + hdr.lanes.lane_20;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_20
+                    : sum_20_old + hdr.lanes.lane_20;
             sum_20.write((bit<32>)meta.slot_index, sum_20_next);
             hdr.lanes.lane_20 = sum_20_next;
 
             bit<32> sum_21_old;
             sum_21.read(sum_21_old, (bit<32>)meta.slot_index);
             bit<32> sum_21_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_21 : sum_21_old + hdr.lanes.lane_21;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_21
+                    : sum_21_old + hdr.lanes.lane_21;
             sum_21.write((bit<32>)meta.slot_index, sum_21_next);
             hdr.lanes.lane_21 = sum_21_next;
 
             bit<32> sum_22_old;
             sum_22.read(sum_22_old, (bit<32>)meta.slot_index);
             bit<32> sum_22_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_22 : sum_22_old + hdr.lanes.lane_22;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_22
+                    : sum_22_old + hdr.lanes.lane_22;
             sum_22.write((bit<32>)meta.slot_index, sum_22_next);
             hdr.lanes.lane_22 = sum_22_next;
 
             bit<32> sum_23_old;
             sum_23.read(sum_23_old, (bit<32>)meta.slot_index);
             bit<32> sum_23_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_23 : sum_23_old + hdr.lanes.lane_23;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_23
+                    : sum_23_old + hdr.lanes.lane_23;
             sum_23.write((bit<32>)meta.slot_index, sum_23_next);
             hdr.lanes.lane_23 = sum_23_next;
 
             bit<32> sum_24_old;
             sum_24.read(sum_24_old, (bit<32>)meta.slot_index);
             bit<32> sum_24_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_24 : sum_24_old + hdr.lanes.lane_24;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_24
+                    : sum_24_old + hdr.lanes.lane_24;
             sum_24.write((bit<32>)meta.slot_index, sum_24_next);
             hdr.lanes.lane_24 = sum_24_next;
 
             bit<32> sum_25_old;
             sum_25.read(sum_25_old, (bit<32>)meta.slot_index);
             bit<32> sum_25_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_25 : sum_25_old + hdr.lanes.lane_25;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_25
+                    : sum_25_old + hdr.lanes.lane_25;
             sum_25.write((bit<32>)meta.slot_index, sum_25_next);
             hdr.lanes.lane_25 = sum_25_next;
 
             bit<32> sum_26_old;
             sum_26.read(sum_26_old, (bit<32>)meta.slot_index);
             bit<32> sum_26_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_26 : sum_26_old + hdr.lanes.lane_26;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_26
+                    : sum_26_old + hdr.lanes.lane_26;
             sum_26.write((bit<32>)meta.slot_index, sum_26_next);
             hdr.lanes.lane_26 = sum_26_next;
 
             bit<32> sum_27_old;
             sum_27.read(sum_27_old, (bit<32>)meta.slot_index);
             bit<32> sum_27_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_27 : sum_27_old + hdr.lanes.lane_27;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_27
+                    : sum_27_old + hdr.lanes.lane_27;
             sum_27.write((bit<32>)meta.slot_index, sum_27_next);
             hdr.lanes.lane_27 = sum_27_next;
 
             bit<32> sum_28_old;
             sum_28.read(sum_28_old, (bit<32>)meta.slot_index);
             bit<32> sum_28_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_28 : sum_28_old + hdr.lanes.lane_28;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_28
+                    : sum_28_old + hdr.lanes.lane_28;
             sum_28.write((bit<32>)meta.slot_index, sum_28_next);
             hdr.lanes.lane_28 = sum_28_next;
 
             bit<32> sum_29_old;
             sum_29.read(sum_29_old, (bit<32>)meta.slot_index);
             bit<32> sum_29_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_29 : sum_29_old + hdr.lanes.lane_29;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_29
+                    : sum_29_old + hdr.lanes.lane_29;
             sum_29.write((bit<32>)meta.slot_index, sum_29_next);
             hdr.lanes.lane_29 = sum_29_next;
 
             bit<32> sum_30_old;
             sum_30.read(sum_30_old, (bit<32>)meta.slot_index);
             bit<32> sum_30_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_30 : sum_30_old + hdr.lanes.lane_30;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_30
+                    : sum_30_old + hdr.lanes.lane_30;
             sum_30.write((bit<32>)meta.slot_index, sum_30_next);
             hdr.lanes.lane_30 = sum_30_next;
 
             bit<32> sum_31_old;
             sum_31.read(sum_31_old, (bit<32>)meta.slot_index);
             bit<32> sum_31_next =
-                meta.slot_relation == 2 ? hdr.lanes.lane_31 : sum_31_old + hdr.lanes.lane_31;
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_31
+                    : sum_31_old + hdr.lanes.lane_31;
             sum_31.write((bit<32>)meta.slot_index, sum_31_next);
             hdr.lanes.lane_31 = sum_31_next;
         }

@@ -6,24 +6,24 @@ control Outcome(inout headers_t hdr,
                 inout metadata_t meta,
                 inout standard_metadata_t standard_metadata) {
     apply {
-        if (meta.aggregation_request == 4) {
-            meta.aggregation_event = 12;
-        } else if (meta.aggregation_request == 3) {
-            if (meta.slot_relation == 1 && meta.workers_arrived == meta.full_mask) {
-                meta.aggregation_event = 10;
+        if (meta.aggregation_request == REQUEST_RESET) {
+            meta.aggregation_event = AGGREGATION_RESET;
+        } else if (meta.aggregation_request == REQUEST_COLLECT) {
+            if (meta.slot_relation == ROUND_EQUAL && meta.workers_arrived == meta.full_mask) {
+                meta.aggregation_event = AGGREGATION_COLLECT_RESULT;
             } else {
-                meta.aggregation_event = 11;
+                meta.aggregation_event = AGGREGATION_COLLECT_PENDING;
             }
-        } else if (meta.slot_relation == 0) {
-            meta.aggregation_event = 4;
+        } else if (meta.slot_relation == ROUND_OLDER) {
+            meta.aggregation_event = AGGREGATION_STALE;
         } else if (meta.worker_seen != 0) {
-            meta.aggregation_event = 3;
+            meta.aggregation_event = AGGREGATION_DUPLICATE;
         } else if (meta.workers_arrived == meta.full_mask) {
-            meta.aggregation_event = 2;
-        } else if (meta.aggregation_request == 1) {
-            meta.aggregation_event = 0;
+            meta.aggregation_event = AGGREGATION_COMPLETE;
+        } else if (meta.aggregation_request == REQUEST_CONTRIBUTION) {
+            meta.aggregation_event = AGGREGATION_CONTRIBUTION;
         } else {
-            meta.aggregation_event = 1;
+            meta.aggregation_event = AGGREGATION_NULL;
         }
     }
 }

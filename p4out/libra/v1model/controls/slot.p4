@@ -5,11 +5,10 @@
 control Slot(inout headers_t hdr,
              inout metadata_t meta,
              inout standard_metadata_t standard_metadata) {
-    // round that the slot holds
-    @name(".slot.round")
-    register<bit<32>>(1024) round;
+    // Round that the slot holds.
+    @name(".slot.round") register<bit<32>>(1024) round;
 
-    // serial comparison (RFC 1982); a newer round takes the slot
+    // Serial comparison (RFC 1982); a newer round takes the slot.
     @name(".slot.advance_round")
     action advance_round() {
         @atomic {
@@ -21,8 +20,10 @@ control Slot(inout headers_t hdr,
             );
             meta.slot_relation =
                 hdr.aggregation.round == round_old
-                    ? 8w1
-                    : ((int<32>)(hdr.aggregation.round - round_old) > 0 ? 8w2 : 8w0);
+                    ? ROUND_EQUAL
+                    : ((int<32>)(hdr.aggregation.round - round_old) > 0
+                        ? ROUND_NEWER
+                        : ROUND_OLDER);
         }
     }
 
@@ -31,7 +32,7 @@ control Slot(inout headers_t hdr,
         @atomic {
             bit<32> round_old;
             round.read(round_old, (bit<32>)meta.slot_index);
-            meta.slot_relation = hdr.aggregation.round == round_old ? 8w1 : 8w0;
+            meta.slot_relation = hdr.aggregation.round == round_old ? ROUND_EQUAL : ROUND_OLDER;
         }
     }
 
@@ -80,35 +81,36 @@ control Slot(inout headers_t hdr,
     }
 
     apply {
-        if (meta.aggregation_request == 2 || meta.aggregation_request == 3) {
+        if (meta.aggregation_request == REQUEST_NULL
+                || meta.aggregation_request == REQUEST_COLLECT) {
             empty_row();
         }
-        if (meta.aggregation_request == 0) {
-            meta.aggregation_event = 9;
-        } else if (meta.aggregation_request == 4) {
-            if (standard_metadata.ingress_port != 192) {
-                meta.aggregation_event = 9;
-            } else if ((bit<32>)hdr.aggregation.slot >= 512) {
-                meta.aggregation_event = 5;
+        if (meta.aggregation_request == REQUEST_NONE) {
+            meta.aggregation_event = AGGREGATION_MALFORMED;
+        } else if (meta.aggregation_request == REQUEST_RESET) {
+            if (standard_metadata.ingress_port != CPU_PORT) {
+                meta.aggregation_event = AGGREGATION_MALFORMED;
+            } else if ((bit<32>)hdr.aggregation.slot >= ROWS) {
+                meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
             } else if (meta.admitted == 1) {
-                meta.aggregation_event = 8;
+                meta.aggregation_event = AGGREGATION_REFUSED_RESET;
             } else {
                 meta.request_taken = 1;
                 reset_round();
             }
         } else if (meta.admitted == 0) {
-            meta.aggregation_event = 5;
-        } else if (meta.aggregation_request == 3 && meta.worker_bit != 0) {
-            meta.aggregation_event = 5;
-        } else if (meta.aggregation_request != 3 && meta.worker_bit == 0) {
-            meta.aggregation_event = 5;
+            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+        } else if (meta.aggregation_request == REQUEST_COLLECT && meta.worker_bit != 0) {
+            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+        } else if (meta.aggregation_request != REQUEST_COLLECT && meta.worker_bit == 0) {
+            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
         } else if (hdr.aggregation.generation != meta.job_generation) {
-            meta.aggregation_event = 6;
+            meta.aggregation_event = AGGREGATION_REFUSED_GENERATION;
         } else if (hdr.aggregation.scale != meta.job_scale) {
-            meta.aggregation_event = 7;
+            meta.aggregation_event = AGGREGATION_REFUSED_SCALE;
         } else {
             meta.request_taken = 1;
-            if (meta.aggregation_request == 3) {
+            if (meta.aggregation_request == REQUEST_COLLECT) {
                 peek_round();
             } else {
                 advance_round();

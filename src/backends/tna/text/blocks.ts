@@ -1,7 +1,7 @@
 import type { Expression, Target } from "../../../ir/index.ts";
 import { typeName } from "../../../ir/index.ts";
-import { expression, negation, type Scope } from "../../p4text/expressions.ts";
-import { braces, concat, type Doc, group, line, list, nest, softline } from "../../p4text/layout.ts";
+import { constantName, expression, negation, type Scope } from "../../p4text/expressions.ts";
+import { braces, concat, type Doc, group, line, list, nest } from "../../p4text/layout.ts";
 import { type IntrinsicNames, intrinsicText } from "../intrinsics.ts";
 import type { CellStatement, Gress, LocalTarget, Step, TnaBlock, TnaStatement } from "../lowered.ts";
 
@@ -108,7 +108,7 @@ function conditional(
 }
 
 function head(test: Doc): Doc {
-  return group("if (", nest(softline, test), softline, ")");
+  return concat("if (", nest(test), ")");
 }
 
 /** Straight-line code. */
@@ -124,7 +124,7 @@ export function stepsText(steps: readonly Step[], place: Place): readonly Doc[] 
       case "architecture":
         return assignment(
           s.field,
-          s.cast === undefined || (s.value.kind === "constant" && s.value.name === undefined)
+          s.cast === undefined || (s.value.kind === "constant" && constantName(s.value) === undefined)
             ? text(s.value)
             : expression({ kind: "cast", type: s.cast, operand: s.value }, scope),
         );

@@ -1,4 +1,4 @@
-import { comment } from "../../p4text/comments.ts";
+import { comment, sentence } from "../../p4text/comments.ts";
 import { constantTexts } from "../../p4text/constants.ts";
 import { expression } from "../../p4text/expressions.ts";
 import {
@@ -31,12 +31,12 @@ export function tnaFiles(program: TnaProgram): ReadonlyMap<string, string> {
   const file: FileMaker = (template, part, view) =>
     tidy(fill(template, { program: name, version, part, ...view }));
   const parts = partFiles(program, file);
-  const constants = constantTexts(program.source.constants, parts.values());
+  const constants = constantTexts(program.source.constants, parts);
   const files = new Map<string, string>();
   files.set(
     `${name}.p4`,
     file("main.p4", "the package", {
-      doc: program.source.doc === undefined ? "" : render(comment(program.source.doc, 0)),
+      doc: program.source.doc === undefined ? "" : render(comment(sentence(program.source.doc), 0)),
       includes: [
         ...(constants.length > 0 ? ["constants.p4"] : []),
         "headers.p4",
@@ -86,7 +86,7 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
     files.set(
       `controls/${control.name}.p4`,
       file("control.p4", `control ${control.name}`, {
-        doc: control.doc === undefined ? "" : render(comment(control.doc, 0)),
+        doc: control.doc === undefined ? "" : render(comment(sentence(control.doc), 0)),
         head: head(control.type, control.gress),
         declarations: declarations(control, place(control.gress)).map((d) => render(d, INDENT)),
         body: body(blockText(control.block, place(control.gress))),

@@ -1,7 +1,7 @@
 import { type ActionCall, typeName } from "../../../ir/index.ts";
-import { comment, wrap } from "../../p4text/comments.ts";
+import { documented, memberTexts, objectTexts } from "../../p4text/declarations.ts";
 import { expression } from "../../p4text/expressions.ts";
-import { braces, concat, type Doc, hardline, INDENT, lines, list, WIDTH } from "../../p4text/layout.ts";
+import { braces, concat, type Doc, hardline, lines, list } from "../../p4text/layout.ts";
 import { nameAnnotation, tableText } from "../../p4text/tables.ts";
 import type {
   HeaderTypeText,
@@ -20,29 +20,23 @@ const COUNTER_TYPE = { packets: "PACKETS", bytes: "BYTES", both: "PACKETS_AND_BY
 export function declarations(control: TnaControl, place: Place): readonly Doc[] {
   return [
     ...instanceTexts(control.instances),
-    ...control.registers.map((r) =>
-      documented(
-        r.doc,
-        concat(
-          nameAnnotation(r.name),
-          `Register<${typeName(r.type)}, ${typeName(r.indexType)}>(${r.size}, 0) ${r.local};`,
-        ),
-      ),
+    ...objectTexts(
+      control.registers.map((r) => ({
+        ...r,
+        text: `Register<${typeName(r.type)}, ${typeName(r.indexType)}>(${r.size}, 0) ${r.local};`,
+      })),
     ),
-    ...control.counters.map((c) =>
-      documented(
-        c.doc,
-        concat(
-          nameAnnotation(c.name),
-          `Counter<bit<64>, ${typeName(c.indexType)}>(${c.size}, CounterType_t.${COUNTER_TYPE[c.unit]}) ${c.local};`,
-        ),
-      ),
+    ...objectTexts(
+      control.counters.map((c) => ({
+        ...c,
+        text: `Counter<bit<64>, ${typeName(c.indexType)}>(${c.size}, CounterType_t.${COUNTER_TYPE[c.unit]}) ${c.local};`,
+      })),
     ),
-    ...control.directCounters.map((c) =>
-      concat(
-        nameAnnotation(c.name),
-        `DirectCounter<bit<64>>(CounterType_t.${COUNTER_TYPE.both}) ${c.local};`,
-      ),
+    ...objectTexts(
+      control.directCounters.map((c) => ({
+        name: c.name,
+        text: `DirectCounter<bit<64>>(CounterType_t.${COUNTER_TYPE.both}) ${c.local};`,
+      })),
     ),
     ...actionTexts(control.actions, place),
     ...control.tables.map((t) => documented(t.doc, tnaTable(t, control, place))),
@@ -140,18 +134,11 @@ export function headerTypeText(type: HeaderTypeText): Doc {
   );
 }
 
-/** Fields, each with its documentation behind it, or above it where the line would be too long. */
 export function members(fields: readonly Member[]): readonly Doc[] {
-  return fields.flatMap((f) => {
-    const text = `${f.isPadding === true ? "@padding " : ""}${f.typeName ?? typeName(f.type)} ${f.name};`;
-    if (f.doc === undefined) return [text];
-    const behind = `${text} // ${f.doc}`;
-    if (behind.length + 4 <= WIDTH && !/[\r\n]/.test(f.doc)) return [behind];
-    return [...wrap(f.doc, WIDTH - 7).map((l) => `// ${l}`), text];
-  });
-}
-
-/** The declaration with its documentation in front. */
-export function documented(doc: string | undefined, declaration: Doc, indent = INDENT): Doc {
-  return doc === undefined || doc === "" ? declaration : concat(comment(doc, indent), hardline, declaration);
+  return memberTexts(
+    fields.map((f) => ({
+      text: `${f.isPadding === true ? "@padding " : ""}${f.typeName ?? typeName(f.type)} ${f.name};`,
+      doc: f.doc,
+    })),
+  );
 }

@@ -11,7 +11,6 @@ import {
   lines,
   list,
   nest,
-  softline,
 } from "../../p4text/layout.ts";
 import { intrinsicText, standardMetadata } from "../intrinsics.ts";
 import type { Gress, LocalTarget, LoweredBlock, LoweredStatement, Step } from "../lowered.ts";
@@ -80,7 +79,7 @@ function conditional(
 }
 
 function head(test: Doc): Doc {
-  return group("if (", nest(softline, test), softline, ")");
+  return concat("if (", nest(test), ")");
 }
 
 /** Straight-line code. */

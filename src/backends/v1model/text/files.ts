@@ -1,4 +1,4 @@
-import { comment } from "../../p4text/comments.ts";
+import { comment, sentence } from "../../p4text/comments.ts";
 import { constantTexts } from "../../p4text/constants.ts";
 import { type Doc, INDENT, lines, render } from "../../p4text/layout.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
@@ -22,12 +22,12 @@ export function p4Files(program: LoweredProgram): ReadonlyMap<string, string> {
     tidy(fill(template, { program: name, version, part, ...view }));
 
   const parts = partFiles(program, file);
-  const constants = constantTexts([...program.source.constants, INGRESS_CLONE], parts.values());
+  const constants = constantTexts([...program.source.constants, INGRESS_CLONE], parts);
   const files = new Map<string, string>();
   files.set(
     `${name}.p4`,
     file("main.p4", "the package", {
-      doc: program.source.doc === undefined ? "" : render(comment(program.source.doc, 0)),
+      doc: program.source.doc === undefined ? "" : render(comment(sentence(program.source.doc), 0)),
       includes: [
         ...(constants.length > 0 ? ["constants.p4"] : []),
         "headers.p4",
@@ -75,7 +75,7 @@ function partFiles(program: LoweredProgram, file: FileMaker): ReadonlyMap<string
     files.set(
       path,
       file("control.p4", `control ${control.name}`, {
-        doc: control.doc === undefined ? "" : render(comment(control.doc, 0)),
+        doc: control.doc === undefined ? "" : render(comment(sentence(control.doc), 0)),
         type: control.type,
         pad: " ".repeat(`control ${control.type}(`.length),
         declarations: declarations(control).map((d) => render(d, INDENT)),

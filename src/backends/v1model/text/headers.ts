@@ -1,8 +1,7 @@
 import { typeName } from "../../../ir/index.ts";
-import { wrap } from "../../p4text/comments.ts";
-import { braces, concat, type Doc, hardline, WIDTH } from "../../p4text/layout.ts";
+import { documented, memberTexts } from "../../p4text/declarations.ts";
+import { braces, concat, type Doc, hardline } from "../../p4text/layout.ts";
 import type { LoweredHeaderType, LoweredProgram } from "../lowered.ts";
-import { documented } from "./objects.ts";
 
 /** `header` declarations. */
 export function headerTypeTexts(program: LoweredProgram): readonly Doc[] {
@@ -26,13 +25,6 @@ export function metadataStruct(program: LoweredProgram): Doc {
   return braces("struct metadata_t", members(program.source.metadata));
 }
 
-/** Fields, each with its documentation behind it, or above it where the line would be too long. */
 function members(fields: LoweredHeaderType["fields"]): readonly Doc[] {
-  return fields.flatMap((f) => {
-    const text = `${typeName(f.type)} ${f.name};`;
-    if (f.doc === undefined) return [text];
-    const behind = `${text} // ${f.doc}`;
-    if (behind.length + 4 <= WIDTH && !/[\r\n]/.test(f.doc)) return [behind];
-    return [...wrap(f.doc, WIDTH - 7).map((l) => `// ${l}`), text];
-  });
+  return memberTexts(fields.map((f) => ({ text: `${typeName(f.type)} ${f.name};`, doc: f.doc })));
 }

@@ -1,7 +1,7 @@
 import { type ActionCall, typeName } from "../../../ir/index.ts";
-import { comment } from "../../p4text/comments.ts";
+import { counterDoc, documented, objectTexts } from "../../p4text/declarations.ts";
 import { expression } from "../../p4text/expressions.ts";
-import { braces, concat, type Doc, hardline, INDENT, lines, list } from "../../p4text/layout.ts";
+import { braces, concat, type Doc, lines, list } from "../../p4text/layout.ts";
 import { nameAnnotation, tableText } from "../../p4text/tables.ts";
 import type { LoweredAction, LoweredControl, LoweredTable } from "../lowered.ts";
 import { storageType, unsigned } from "../storage.ts";
@@ -13,22 +13,24 @@ const COUNTER_TYPE = { packets: "packets", bytes: "bytes", both: "packets_and_by
 export function declarations(control: LoweredControl): readonly Doc[] {
   return [
     ...instanceTexts(control.instances),
-    ...control.registers.map((r) =>
-      documented(
-        r.doc,
-        concat(nameAnnotation(r.name), `register<${typeName(r.storage)}>(${r.size}) ${r.local};`),
-      ),
+    ...objectTexts(
+      control.registers.map((r) => ({
+        ...r,
+        text: `register<${typeName(r.storage)}>(${r.size}) ${r.local};`,
+      })),
     ),
-    ...control.counters.map((c) =>
-      documented(
-        [...(c.doc === undefined ? [] : [c.doc]), ...(c.cells ?? []).map((cell, i) => `${i}: ${cell}`)].join(
-          "\n",
-        ),
-        concat(nameAnnotation(c.name), `counter(${c.size}, CounterType.${COUNTER_TYPE[c.unit]}) ${c.local};`),
-      ),
+    ...objectTexts(
+      control.counters.map((c) => ({
+        name: c.name,
+        doc: counterDoc(c.doc, c.cells),
+        text: `counter(${c.size}, CounterType.${COUNTER_TYPE[c.unit]}) ${c.local};`,
+      })),
     ),
-    ...control.directCounters.map((c) =>
-      concat(nameAnnotation(c.name), `direct_counter(CounterType.${COUNTER_TYPE.both}) ${c.local};`),
+    ...objectTexts(
+      control.directCounters.map((c) => ({
+        name: c.name,
+        text: `direct_counter(CounterType.${COUNTER_TYPE.both}) ${c.local};`,
+      })),
     ),
     ...control.actions.map((a) => actionText(a, control)),
     ...control.tables.map((t) => documented(t.doc, v1modelTable(t, control))),
@@ -89,9 +91,4 @@ function v1modelTable(table: LoweredTable, control: LoweredControl): Doc {
     entries: table.constEntries.map((e) => ({ ...call(e), keys: e.keys })),
     properties: table.directCounterLocal === undefined ? [] : [`counters = ${table.directCounterLocal};`],
   });
-}
-
-/** The declaration with its documentation in front, as it stands inside a control. */
-export function documented(doc: string | undefined, declaration: Doc, indent = INDENT): Doc {
-  return doc === undefined || doc === "" ? declaration : concat(comment(doc, indent), hardline, declaration);
 }

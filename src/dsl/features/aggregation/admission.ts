@@ -1,9 +1,8 @@
 import { bit } from "../../../ir/index.ts";
-import { AGGREGATION_VERSION, Flag, Kind, ModeId } from "../../../wire/aggregation.ts";
 import type { ProgramBuilder } from "../../program.ts";
 import { type ControlHandle, exactly } from "../../steps.ts";
-import { value } from "../../value.ts";
-import { type AggregationFields, HEADER_BYTES, REQUEST, slotBits, u8, u9, u16, u32, u48 } from "./fields.ts";
+import { type NamedConstant, value } from "../../value.ts";
+import { type AggregationFields, slotBits, u8, u9, u16, u32, u48 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
 /** What is asked, and who may ask. */
@@ -13,6 +12,7 @@ export function admissionControl(
   f: AggregationFields,
 ): ControlHandle {
   const { agg, lanes, request, base } = f;
+  const { REQUEST, FLAG, KIND, LENGTH } = f.names;
   const admission = p.control(
     "admission",
     "ingress",
@@ -21,11 +21,11 @@ export function admissionControl(
   const kindActions = {
     contribution: admission.action("is_contribution", {}, (a) => {
       a.set(request, REQUEST.contribution);
-      a.set(f.mark, agg.flags.bitAnd(Flag.MARK));
+      a.set(f.mark, agg.flags.bitAnd(FLAG.MARK));
     }),
     null: admission.action("is_null", {}, (a) => {
       a.set(request, REQUEST.null);
-      a.set(f.mark, agg.flags.bitAnd(Flag.MARK));
+      a.set(f.mark, agg.flags.bitAnd(FLAG.MARK));
     }),
     collect: admission.action("is_collect", {}, (a) => {
       a.set(request, REQUEST.collect);
@@ -34,13 +34,13 @@ export function admissionControl(
     reset: admission.action("is_reset", {}, (a) => a.set(request, REQUEST.reset)),
   };
   const malformed = admission.action("malformed", {}, (a) => a.set(request, REQUEST.none));
-  const headerOnly = (kind: Kind) => ({
-    version: AGGREGATION_VERSION,
+  const headerOnly = (kind: NamedConstant) => ({
+    version: f.names.VERSION,
     kind,
-    mode: ModeId[o.mode.name],
-    lanes: o.lanes,
+    mode: f.names.MODE[o.mode.name],
+    lanes: f.names.LANES,
     has_lanes: false,
-    total_len: HEADER_BYTES,
+    total_len: LENGTH.empty,
   });
   const shape = admission.table("shape", {
     doc: "requests by kind; everything about their form is fixed by the program",
@@ -58,12 +58,12 @@ export function admissionControl(
     constDefault: true,
     entries: [
       {
-        key: { ...headerOnly(Kind.CONTRIBUTION), has_lanes: true, total_len: HEADER_BYTES + 4 * o.lanes },
+        key: { ...headerOnly(KIND.CONTRIBUTION), has_lanes: true, total_len: LENGTH.row },
         run: kindActions.contribution.with({}),
       },
-      { key: headerOnly(Kind.NULL), run: kindActions.null.with({}) },
-      { key: headerOnly(Kind.COLLECT), run: kindActions.collect.with({}) },
-      { key: headerOnly(Kind.RESET), run: kindActions.reset.with({}) },
+      { key: headerOnly(KIND.NULL), run: kindActions.null.with({}) },
+      { key: headerOnly(KIND.COLLECT), run: kindActions.collect.with({}) },
+      { key: headerOnly(KIND.RESET), run: kindActions.reset.with({}) },
     ],
   });
   const admit = admission.action(

@@ -1,17 +1,11 @@
 import type { BitType } from "../../../ir/index.ts";
 import { AGGREGATOR_EVENTS, type AggregatorEvent } from "../../../numeric/aggregator.ts";
-import { Flag, Kind } from "../../../wire/aggregation.ts";
-import { headerBytes } from "../../../wire/header.ts";
-import { ipv4 as ipv4Declaration } from "../../../wire/internet.ts";
 import { intrinsic, type ProgramBuilder } from "../../program.ts";
 import { type ActionSteps, type BoundAction, type ControlHandle, exactly, type Steps } from "../../steps.ts";
 import type { Operand, Variable } from "../../value.ts";
 import { choose } from "../choose.ts";
 import { controllerPort } from "../controllerport.ts";
-import { type AggregationFields, eventCode, HEADER_BYTES, RELATION, u8, u16, u32, u48 } from "./fields.ts";
-import type { FullAggregationOptions } from "./options.ts";
-
-const ANSWER_TTL = 64;
+import { type AggregationFields, u8, u16, u32, u48 } from "./fields.ts";
 
 /** Metadata that hold an address while it changes places with the other. */
 export interface Turn {
@@ -26,7 +20,6 @@ export interface Turn {
  */
 export function answerControls(
   p: ProgramBuilder,
-  o: FullAggregationOptions,
   f: AggregationFields,
 ): { readonly outcome: ControlHandle; readonly answer: ControlHandle; readonly turn: Turn } {
   const turn = {
@@ -34,13 +27,14 @@ export function answerControls(
     addrBefore: p.metadata("addr_before", u32),
     portBefore: p.metadata("port_before", u16),
   };
-  return { outcome: outcomeControl(p, f), answer: replyControl(p, o, f, turn), turn };
+  return { outcome: outcomeControl(p, f), answer: replyControl(p, f, turn), turn };
 }
 
 function outcomeControl(p: ProgramBuilder, f: AggregationFields): ControlHandle {
   const { isRequest } = f;
+  const { EVENT, RELATION } = f.names;
   const outcome = p.control("outcome", "ingress", "What has become of a request that met its slot.");
-  const finish = (name: AggregatorEvent) => (s: Steps) => s.set(f.event, eventCode(name));
+  const finish = (name: AggregatorEvent) => (s: Steps) => s.set(f.event, EVENT[name]);
   const isComplete = f.arrived.eq(f.full);
   outcome.apply((s) =>
     choose(
@@ -67,13 +61,9 @@ function outcomeControl(p: ProgramBuilder, f: AggregationFields): ControlHandle 
   return outcome;
 }
 
-function replyControl(
-  p: ProgramBuilder,
-  o: FullAggregationOptions,
-  f: AggregationFields,
-  turn: Turn,
-): ControlHandle {
+function replyControl(p: ProgramBuilder, f: AggregationFields, turn: Turn): ControlHandle {
   const { agg, lanes, event } = f;
+  const { EVENT, FLAG, KIND } = f.names;
   const cpu = p.once(controllerPort);
   const answer = p.control(
     "answer",
@@ -86,9 +76,9 @@ function replyControl(
     a.set(intrinsic.egress_port, intrinsic.ingress_port);
   };
   const makeResult = (a: ActionSteps): void => {
-    a.set(agg.kind, Kind.RESULT);
+    a.set(agg.kind, KIND.RESULT);
     a.set(agg.flags, f.mark);
-    setLength(a, f, 4 * o.lanes);
+    setLength(a, f, "row");
   };
   const acknowledge = answer.action(
     "acknowledge",
@@ -110,7 +100,7 @@ function replyControl(
       a.set(f.ethernet.dst_addr, f.serverMac);
       a.set(f.ipv4.src_addr, f.ipv4.dst_addr);
       a.set(f.ipv4.dst_addr, f.serverAddr);
-      a.set(f.ipv4.ttl, ANSWER_TTL);
+      a.set(f.ipv4.ttl, f.names.TTL);
     },
     "the completed row goes to the server; a clone becomes the sender's acknowledgement",
   );
@@ -125,10 +115,10 @@ function replyControl(
   );
   const pending = answer.action("pending", {}, (a) => {
     sendBack(a);
-    a.set(agg.kind, Kind.PENDING);
+    a.set(agg.kind, KIND.PENDING);
     a.set(agg.flags, 0);
     a.setInvalid(lanes);
-    setLength(a, f, 0);
+    setLength(a, f, "empty");
   });
   const confirm = answer.action(
     "confirm_reset",
@@ -136,7 +126,7 @@ function replyControl(
     (a) => a.set(intrinsic.egress_port, cpu.port),
     "as it came, to the controller",
   );
-  const entry = (name: AggregatorEvent, run: BoundAction) => ({ key: { event: eventCode(name) }, run });
+  const entry = (name: AggregatorEvent, run: BoundAction) => ({ key: { event: EVENT[name] }, run });
   const reply = answer.table("reply", {
     doc: "the answer to each outcome; what is refused has none",
     key: { event: exactly(event) },
@@ -147,8 +137,8 @@ function replyControl(
       entry("contribution", acknowledge.with({ flags: 0 })),
       entry("null", acknowledge.with({ flags: 0 })),
       entry("complete", toServer.with({})),
-      entry("duplicate", acknowledge.with({ flags: Flag.DUPLICATE })),
-      entry("stale", acknowledge.with({ flags: Flag.STALE })),
+      entry("duplicate", acknowledge.with({ flags: FLAG.DUPLICATE })),
+      entry("stale", acknowledge.with({ flags: FLAG.STALE })),
       entry("collect_result", result.with({})),
       entry("collect_pending", pending.with({})),
       entry("reset", confirm.with({})),
@@ -176,15 +166,15 @@ export function acknowledgeControl(p: ProgramBuilder, f: AggregationFields, turn
   return acknowledge;
 }
 
-/** Lengths for a payload of this many bytes after the aggregation header. */
-function setLength(a: ActionSteps, f: AggregationFields, payload: number): void {
-  a.set(f.ipv4.total_len, HEADER_BYTES + payload);
-  a.set(f.udp.length, HEADER_BYTES - headerBytes(ipv4Declaration) + payload);
+/** Lengths of a packet with or without lanes. */
+function setLength(a: ActionSteps, f: AggregationFields, payload: "empty" | "row"): void {
+  a.set(f.ipv4.total_len, f.names.LENGTH[payload]);
+  a.set(f.udp.length, f.names.UDP_LENGTH[payload]);
   a.set(f.udp.checksum, 0);
 }
 
 /** Swaps the addresses of all layers. */
-function turnBack(a: ActionSteps, { ethernet, ipv4, udp }: AggregationFields, before: Turn): void {
+function turnBack(a: ActionSteps, { ethernet, ipv4, names, udp }: AggregationFields, before: Turn): void {
   const swap = (one: Variable<BitType>, other: Variable<BitType>, temporary: Variable<BitType>): void => {
     a.set(temporary, one);
     a.set(one, other);
@@ -193,12 +183,12 @@ function turnBack(a: ActionSteps, { ethernet, ipv4, udp }: AggregationFields, be
   swap(ethernet.dst_addr, ethernet.src_addr, before.macBefore);
   swap(ipv4.dst_addr, ipv4.src_addr, before.addrBefore);
   swap(udp.dst_port, udp.src_port, before.portBefore);
-  a.set(ipv4.ttl, ANSWER_TTL);
+  a.set(ipv4.ttl, names.TTL);
 }
 
 function makeAcknowledgement(a: ActionSteps, f: AggregationFields, flags: Operand<BitType>): void {
-  a.set(f.agg.kind, Kind.ACK);
+  a.set(f.agg.kind, f.names.KIND.ACK);
   a.set(f.agg.flags, flags);
   a.setInvalid(f.lanes);
-  setLength(a, f, 0);
+  setLength(a, f, "empty");
 }

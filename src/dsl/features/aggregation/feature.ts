@@ -1,4 +1,3 @@
-import { AGGREGATION_PORT, AGGREGATION_VERSION, Kind } from "../../../wire/aggregation.ts";
 import { callSite } from "../../callsite.ts";
 import type { Feature, ProgramBuilder } from "../../program.ts";
 import { ProgramError } from "../../programerror.ts";
@@ -6,7 +5,7 @@ import { controllerPort } from "../controllerport.ts";
 import { forwardingState, isForwarding } from "../forwarding.ts";
 import { admissionControl } from "./admission.ts";
 import { acknowledgeControl, answerControls } from "./answer.ts";
-import { type AggregationFields, aggregationFields, RELATION } from "./fields.ts";
+import { type AggregationFields, aggregationFields } from "./fields.ts";
 import { lookUpFloats } from "./floatlookup.ts";
 import { gridControl } from "./grid.ts";
 import { type AggregationOptions, checkedOptions, type FullAggregationOptions } from "./options.ts";
@@ -42,13 +41,13 @@ function buildAggregation(p: ProgramBuilder, o: FullAggregationOptions): void {
   p.once(controllerPort);
   const { local } = p.once(forwardingState);
   const fields = aggregationFields(p, o);
-  parseRows(p, o, fields);
+  parseRows(p, fields);
 
   const admission = admissionControl(p, o, fields);
   const grid = gridControl(p, o, fields);
   const slot = slotControl(p, o, fields);
   const bitmap = bitmapControl(p, o, fields);
-  const { outcome, answer, turn } = answerControls(p, o, fields);
+  const { outcome, answer, turn } = answerControls(p, fields);
   const { base, mark } = fields;
   const lookUp =
     o.mode.name === "fp32" && base !== undefined
@@ -57,7 +56,7 @@ function buildAggregation(p: ProgramBuilder, o: FullAggregationOptions): void {
   // Step after step on one level: each is asked for by what the one before has found, so that a pipeline has one stage for each, and
   // the many registers of the grid need to wait for nothing but the round and the bitmap. What is not taken stays `older`.
   const isOurs = p.valid(fields.agg).and(local.eq(1));
-  const isCurrent = fields.relation.ne(RELATION.older);
+  const isCurrent = fields.relation.ne(fields.names.RELATION.older);
   p.ingress("aggregate", (s) => {
     s.if(p.valid(fields.agg), (then) => then.invoke(admission));
     if (lookUp !== undefined)
@@ -73,16 +72,12 @@ function buildAggregation(p: ProgramBuilder, o: FullAggregationOptions): void {
 }
 
 /** Rows of another width belong to another program on the way; they are forwarded unread. */
-function parseRows(
-  p: ProgramBuilder,
-  o: FullAggregationOptions,
-  { agg, lanes, parseUdp }: AggregationFields,
-): void {
+function parseRows(p: ProgramBuilder, { agg, lanes, names, parseUdp }: AggregationFields): void {
   const parseAggregation = p.parser.state("parse_aggregation");
   const parseLanes = p.parser.state("parse_lanes").extract(lanes);
-  parseUdp.on(AGGREGATION_PORT, parseAggregation);
+  parseUdp.on(names.PORT, parseAggregation);
   parseAggregation
     .extract(agg)
     .select(agg.version, agg.kind, agg.lanes)
-    .on([AGGREGATION_VERSION, Kind.CONTRIBUTION, o.lanes], parseLanes);
+    .on([names.VERSION, names.KIND.CONTRIBUTION, names.LANES], parseLanes);
 }

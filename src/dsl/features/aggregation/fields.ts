@@ -1,6 +1,15 @@
 import { type BitType, bit } from "../../../ir/index.ts";
-import { AGGREGATOR_EVENTS, type AggregatorEvent } from "../../../numeric/aggregator.ts";
-import { aggregation, laneName, lanesHeader } from "../../../wire/aggregation.ts";
+import { AGGREGATOR_EVENTS } from "../../../numeric/aggregator.ts";
+import {
+  AGGREGATION_PORT,
+  AGGREGATION_VERSION,
+  aggregation,
+  Flag,
+  Kind,
+  laneName,
+  lanesHeader,
+  ModeId,
+} from "../../../wire/aggregation.ts";
 import { headerBytes } from "../../../wire/header.ts";
 import { ipv4 as ipv4Declaration, udp as udpDeclaration } from "../../../wire/internet.ts";
 import type { ProgramBuilder } from "../../program.ts";
@@ -8,20 +17,16 @@ import type { Bool } from "../../value.ts";
 import { internet } from "../internet.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
-/** Values of metadata `aggregation_request`. */
-export const REQUEST = { none: 0, contribution: 1, null: 2, collect: 3, reset: 4 } as const;
-/** Values of metadata `slot_relation`: the packet's round, seen from the slot's. */
-export const RELATION = { older: 0, equal: 1, newer: 2 } as const;
-
 export const u8: BitType = bit(8);
 export const u9: BitType = bit(9);
 export const u16: BitType = bit(16);
 export const u32: BitType = bit(32);
 export const u48: BitType = bit(48);
 
+const ANSWER_TTL = 64;
+
 /** Length in bytes of a packet without lanes, from the IPv4 header on. */
-export const HEADER_BYTES =
-  headerBytes(ipv4Declaration) + headerBytes(udpDeclaration) + headerBytes(aggregation);
+const HEADER_BYTES = headerBytes(ipv4Declaration) + headerBytes(udpDeclaration) + headerBytes(aggregation);
 
 /** The headers and metadata through which the parts of aggregation work together. */
 export function aggregationFields(p: ProgramBuilder, o: FullAggregationOptions) {
@@ -33,14 +38,16 @@ export function aggregationFields(p: ProgramBuilder, o: FullAggregationOptions) 
     if (field === undefined) throw new RangeError(`no lane ${i}`);
     return field;
   });
-  const request = p.metadata("aggregation_request", u8, "0 none, 1 contribution, 2 null, 3 collect, 4 reset");
+  const request = p.metadata("aggregation_request", u8, "what the packet asks for");
+  const names = aggregationNames(p, o);
   return {
     ...net,
     agg,
     lanes,
     lane,
     request,
-    isRequest: (name: keyof typeof REQUEST): Bool => request.eq(REQUEST[name]),
+    names,
+    isRequest: (name: keyof typeof names.REQUEST): Bool => request.eq(names.REQUEST[name]),
     event: p.metadata("aggregation_event", u8, "what aggregation did"),
     bit: p.metadata("worker_bit", u32, "the sender's bit in the bitmap; 0 for the parameter server"),
     full: p.metadata("full_mask", u32, "bits of all workers of the job"),
@@ -53,11 +60,7 @@ export function aggregationFields(p: ProgramBuilder, o: FullAggregationOptions) 
     ackSession: p.metadata("ack_session", u16, "clone session to the sender's port"),
     index: p.metadata("slot_index", bit(slotBits(o.rows) + 1), "register cell: slot and bank"),
     taken: p.metadata("request_taken", u8, "1: the request is in order and has met its slot"),
-    relation: p.metadata(
-      "slot_relation",
-      u8,
-      "the packet's round is 0 older, 1 equal, 2 newer than the slot's",
-    ),
+    relation: p.metadata("slot_relation", u8, "the packet's round, seen from the slot's"),
     seen: p.metadata("worker_seen", u32, "not 0: this worker was counted before"),
     arrived: p.metadata("workers_arrived", u32, "bitmap after this packet"),
     mark: p.metadata("row_mark", u8, "some contribution did not fit the window"),
@@ -69,9 +72,49 @@ export function aggregationFields(p: ProgramBuilder, o: FullAggregationOptions) 
 }
 export type AggregationFields = ReturnType<typeof aggregationFields>;
 
-/** Number of an event: its value in `aggregation_event` and its cell of `answer.events`. */
-export function eventCode(name: AggregatorEvent): number {
-  return AGGREGATOR_EVENTS.indexOf(name);
+/** Names of the numbers in packets and metadata, for readers of the P4 program. */
+function aggregationNames(p: ProgramBuilder, o: FullAggregationOptions) {
+  const udpBytes = HEADER_BYTES - headerBytes(ipv4Declaration);
+  return {
+    REQUEST: p.constants(
+      "REQUEST",
+      u8,
+      { none: 0, contribution: 1, null: 2, collect: 3, reset: 4 },
+      "What a packet asks for.",
+    ),
+    RELATION: p.constants(
+      "ROUND",
+      u8,
+      { older: 0, equal: 1, newer: 2 },
+      "The packet's round, seen from the slot's.",
+    ),
+    EVENT: p.constants(
+      "AGGREGATION",
+      u8,
+      AGGREGATOR_EVENTS,
+      "What aggregation did with a packet; cells of the counter.",
+    ),
+    PORT: p.constant("AGGREGATION_PORT", u16, AGGREGATION_PORT, "UDP destination port"),
+    VERSION: p.constant("AGGREGATION_VERSION", bit(4), AGGREGATION_VERSION),
+    KIND: p.constants("KIND", bit(4), Kind, "Kinds of aggregation packets."),
+    FLAG: p.constants("FLAG", u8, Flag, "Flags of aggregation packets."),
+    MODE: p.constants("MODE", u8, ModeId, "Numeric modes."),
+    LANES: p.constant("LANES", u8, o.lanes, "lanes of a row"),
+    ROWS: p.constant("ROWS", u32, o.rows, "rows of the register grid"),
+    TTL: p.constant("ANSWER_TTL", u8, ANSWER_TTL, "of packets that the switch makes"),
+    LENGTH: p.constants(
+      "LENGTH",
+      u16,
+      { empty: HEADER_BYTES, row: HEADER_BYTES + 4 * o.lanes },
+      "Bytes of a packet without lanes and with a row, from the IPv4 header on.",
+    ),
+    UDP_LENGTH: p.constants(
+      "UDP_LENGTH",
+      u16,
+      { empty: udpBytes, row: udpBytes + 4 * o.lanes },
+      "The same from the UDP header on.",
+    ),
+  };
 }
 
 /** Cells of each register array: two banks. */

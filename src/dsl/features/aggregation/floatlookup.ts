@@ -1,6 +1,6 @@
 import { type BitType, bit } from "../../../ir/index.ts";
 import { fp32Format, sliceShift } from "../../../numeric/fp32.ts";
-import { Flag, laneName } from "../../../wire/aggregation.ts";
+import { laneName } from "../../../wire/aggregation.ts";
 import type { ProgramBuilder } from "../../program.ts";
 import { type ControlHandle, exactly } from "../../steps.ts";
 import type { Variable } from "../../value.ts";
@@ -107,7 +107,7 @@ export function lookUpFloats(
     s.call(relative);
     for (const slices of lanes) for (const { table } of slices) s.apply(table);
     s.call(add);
-    for (const group of groups) s.if(group.ne(0), (then) => then.set(job.mark, Flag.MARK));
+    for (const group of groups) s.if(group.ne(0), (then) => then.set(job.mark, parts.names.FLAG.MARK));
   });
   return c;
 }

@@ -2,7 +2,7 @@ import { laneName } from "../../../wire/aggregation.ts";
 import type { ProgramBuilder } from "../../program.ts";
 import type { ControlHandle } from "../../steps.ts";
 import { mux } from "../../value.ts";
-import { type AggregationFields, cells, RELATION, u8, u32 } from "./fields.ts";
+import { type AggregationFields, cells, u8, u32 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
 /** The values: one register array per lane, and the rows' marks. */
@@ -14,7 +14,7 @@ export function gridControl(
   const grid = p.control("grid", "ingress", "The register grid: one array per lane.");
   const marks = grid.register("mark", u8, cells(o), "not 0: the row has a value outside the window");
   const sums = f.lane.map((_, i) => grid.register(laneName(i).replace("lane", "sum"), u32, cells(o)));
-  const isNewRow = f.relation.eq(RELATION.newer);
+  const isNewRow = f.relation.eq(f.names.RELATION.newer);
   const addRow = grid.action(
     "add_row",
     {},

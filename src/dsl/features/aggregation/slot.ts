@@ -5,7 +5,7 @@ import type { ControlHandle, Steps } from "../../steps.ts";
 import { type Bool, mux, type Num, value } from "../../value.ts";
 import { choose } from "../choose.ts";
 import { controllerPort } from "../controllerport.ts";
-import { type AggregationFields, cells, eventCode, RELATION, u8, u32 } from "./fields.ts";
+import { type AggregationFields, cells, u32 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
 /** Whether a request is in order, and its round against the slot's. What is refused meets no slot: it stays `older`. */
@@ -15,6 +15,7 @@ export function slotControl(
   f: AggregationFields,
 ): ControlHandle {
   const { agg, lanes, event, isRequest } = f;
+  const { EVENT, RELATION, ROWS } = f.names;
   const cpu = p.once(controllerPort);
   const slot = p.control("slot", "ingress", "Whether the request is in order, and the slot that it meets.");
   const round = slot.register("round", u32, cells(o), "round that the slot holds");
@@ -25,7 +26,7 @@ export function slotControl(
       a.update(round, {
         index: f.index,
         next: (old) => mux(isNewer(agg.round, old), agg.round, old),
-        output: ({ old }) => relationOf(agg.round, old),
+        output: ({ old }) => relationOf(agg.round, old, RELATION),
         into: f.relation,
       }),
     "serial comparison (RFC 1982); a newer round takes the slot",
@@ -34,7 +35,7 @@ export function slotControl(
     a.update(round, {
       index: f.index,
       next: (old) => old,
-      output: ({ old }) => mux(agg.round.eq(old), value(u8, RELATION.equal), RELATION.older),
+      output: ({ old }) => mux(agg.round.eq(old), RELATION.equal, RELATION.older),
       into: f.relation,
     }),
   );
@@ -60,7 +61,7 @@ export function slotControl(
   slot.apply((s) => {
     s.if(isRequest("null").or(isRequest("collect")), (then) => then.call(emptyRow));
     // What is refused stays dropped, and is counted.
-    const refuse = (reason: AggregatorEvent) => (t: Steps) => t.set(event, eventCode(reason));
+    const refuse = (reason: AggregatorEvent) => (t: Steps) => t.set(event, EVENT[reason]);
     s.if(isRequest("none"), refuse("malformed"), (asked) =>
       asked.if(
         isRequest("reset"),
@@ -69,7 +70,7 @@ export function slotControl(
             t,
             [
               [intrinsic.ingress_port.ne(cpu.port), refuse("malformed")],
-              [agg.slot.cast(u32).ge(o.rows), refuse("refused_unknown")],
+              [agg.slot.cast(u32).ge(ROWS), refuse("refused_unknown")],
               // A copy that comes late must not touch what runs.
               [f.admitted.eq(1), refuse("refused_reset")],
             ],
@@ -103,7 +104,7 @@ export function bitmapControl(
   const bitmap = p.control("bitmap", "ingress", "The workers that have contributed to the slot's round.");
   const seen = bitmap.register("seen", u32, cells(o), "bitmap of workers that were counted in the round");
   const arrived = bitmap.register("arrived", u32, cells(o), "the same bitmap, read after the update");
-  const isNewRow = f.relation.eq(RELATION.newer);
+  const isNewRow = f.relation.eq(f.names.RELATION.newer);
   const count = bitmap.action(
     "count_worker",
     {},
@@ -128,7 +129,10 @@ function isNewer(packet: Num<BitType>, slot: Num<BitType>): Bool {
   return packet.sub(slot).cast(int(32)).gt(0);
 }
 
-function relationOf(packet: Num<BitType>, slot: Num<BitType>): Num<BitType> {
-  const notEqual = mux(isNewer(packet, slot), value(u8, RELATION.newer), RELATION.older);
-  return mux(packet.eq(slot), value(u8, RELATION.equal), notEqual);
+function relationOf(
+  packet: Num<BitType>,
+  slot: Num<BitType>,
+  { older, equal, newer }: AggregationFields["names"]["RELATION"],
+): Num<BitType> {
+  return mux(packet.eq(slot), equal, mux(isNewer(packet, slot), newer, older));
 }

@@ -11,7 +11,7 @@ header ipv4_t {
     bit<4> version;
     bit<4> ihl;
     bit<6> diffserv; // DSCP: traffic class
-    bit<2> ecn; // ECN: 0 is Non-ECT
+    bit<2> ecn;      // ECN: 0 is Non-ECT
     bit<16> total_len;
     bit<16> identification;
     bit<3> flags;

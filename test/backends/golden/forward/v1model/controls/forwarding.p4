@@ -5,8 +5,7 @@
 control Forwarding(inout headers_t hdr,
                    inout metadata_t meta,
                    inout standard_metadata_t standard_metadata) {
-    @name(".forwarding.routed")
-    direct_counter(CounterType.packets_and_bytes) routed;
+    @name(".forwarding.routed") direct_counter(CounterType.packets_and_bytes) routed;
 
     // Sends the packet to its next hop.
     // port: where the next hop is

@@ -45,9 +45,9 @@ control Compute(inout headers_t hdr,
             NoAction;
         }
         const entries = {
-            (0, 0..0xffffffff, _, false, 0): sums(0);
-            (0x04 &&& 0x0f, 5..0xffff0000, 7, true, 1): signs(0xfffe, 1);
-            (_, 1, _, false, 1): bits();
+            (0,             0..0xffffffff, _, false, 0): sums(0);
+            (0x04 &&& 0x0f, 5..0xffff0000, 7, true,  1): signs(0xfffe, 1);
+            (_,             1,             _, false, 1): bits();
         }
         default_action = NoAction();
     }

@@ -4,25 +4,13 @@
 control Memory(inout headers_t hdr,
                inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
-    @name(".memory.total")
-    register<bit<32>>(16) total;
+    @name(".memory.total") register<bit<32>>(16) total;
+    @name(".memory.seen") register<bit<32>>(16) seen;
+    @name(".memory.level") register<bit<16>>(300) level;
+    @name(".memory.slot") register<bit<8>>(1) slot_register;
 
-    @name(".memory.seen")
-    register<bit<32>>(16) seen;
-
-    @name(".memory.level")
-    register<bit<16>>(300) level;
-
-    @name(".memory.slot")
-    register<bit<8>>(1) slot_register;
-
-    // Outcomes.
-    // 0: fresh
-    // 1: repeated
-    // 2: stale
-    // 3: other
-    @name(".memory.events")
-    counter(4, CounterType.packets_and_bytes) events;
+    // Outcomes: 0 fresh, 1 repeated, 2 stale, 3 other.
+    @name(".memory.events") counter(4, CounterType.packets_and_bytes) events;
 
     @name(".memory.add")
     action add(bit<8> slot) {

@@ -1,0 +1,69 @@
+import { comment, sentence, wrap } from "./comments.ts";
+import { concat, type Doc, group, hardline, INDENT, line, lines, WIDTH } from "./layout.ts";
+import { nameText } from "./tables.ts";
+
+/** The declaration with its documentation in front, as it stands inside a control. */
+export function documented(doc: string | undefined, declaration: Doc, indent = INDENT): Doc {
+  return doc === undefined || doc === ""
+    ? declaration
+    : concat(comment(sentence(doc), indent), hardline, declaration);
+}
+
+/** A register, a counter or the like: one line with its control-plane name. */
+export interface ObjectText {
+  readonly name: string;
+  readonly doc?: string | undefined;
+  readonly text: string;
+}
+
+/** Objects of one kind; those without documentation stand together. */
+export function objectTexts(objects: readonly ObjectText[]): readonly Doc[] {
+  const out: Doc[] = [];
+  let together: Doc[] = [];
+  const flush = (): void => {
+    if (together.length > 0) out.push(lines(together));
+    together = [];
+  };
+  for (const { name, doc, text } of objects) {
+    const declaration = group(nameText(name), line, text);
+    if (doc === undefined || doc === "") {
+      together.push(declaration);
+      continue;
+    }
+    flush();
+    out.push(documented(doc, declaration));
+  }
+  flush();
+  return out;
+}
+
+/** What a counter counts, and what its cells stand for. */
+export function counterDoc(
+  doc: string | undefined,
+  cells: readonly string[] | undefined,
+): string | undefined {
+  const list = cells?.map((cell, i) => `${i}\u00a0${cell}`).join(", ");
+  if (list === undefined) return doc;
+  return doc === undefined ? list : `${doc.replace(/\.$/, "")}: ${list}`;
+}
+
+/** A field of a header or of the metadata. */
+export interface MemberText {
+  readonly text: string;
+  readonly doc?: string | undefined;
+}
+
+/** Fields, each with its documentation behind it in one column, or above it where the line would be too long. */
+export function memberTexts(fields: readonly MemberText[]): readonly Doc[] {
+  const room = WIDTH - INDENT - " // ".length;
+  const isShort = ({ text, doc = "" }: MemberText, column: number): boolean =>
+    Math.max(text.length, column) + doc.length <= room && !/[\r\n]/.test(doc);
+  const behind = fields.filter((f) => f.doc !== undefined && isShort(f, 0));
+  const column = Math.max(0, ...behind.map((f) => f.text.length));
+  return fields.flatMap((f) => {
+    if (f.doc === undefined) return [f.text];
+    if (isShort(f, column)) return [`${f.text.padEnd(column)} // ${f.doc}`];
+    if (isShort(f, 0)) return [`${f.text} // ${f.doc}`];
+    return [...wrap(f.doc, WIDTH - INDENT - 3).map((l) => `// ${l}`), f.text];
+  });
+}
