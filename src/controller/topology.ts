@@ -1,3 +1,5 @@
+import type { TlsOptions } from "../p4runtime/index.ts";
+
 /** A switch that the controller steers. */
 export interface SwitchNode {
   readonly name: string;
@@ -7,6 +9,20 @@ export interface SwitchNode {
   /** Its own address: where aggregation requests go. */
   readonly mac: string;
   readonly ipv4: string;
+  /** Plain text unless given. */
+  readonly tls?: TlsOptions;
+}
+
+/** A cable between two switches. */
+export interface LinkNode {
+  readonly ends: readonly [LinkEnd, LinkEnd];
+  /** Share of traffic among equal paths, a whole number: 1. */
+  readonly weight?: number;
+}
+
+export interface LinkEnd {
+  readonly switch: string;
+  readonly port: number;
 }
 
 /** An end host; `attachments` tells at which port of which switch it is plugged in. */
@@ -20,6 +36,7 @@ export interface HostNode {
 export interface Topology {
   readonly switches: readonly SwitchNode[];
   readonly hosts: readonly HostNode[];
+  readonly links?: readonly LinkNode[];
 }
 
 /** A topology that contradicts itself. */
@@ -60,6 +77,25 @@ export function checkTopology(t: Topology): void {
       ports.set(key, host.name);
     }
   }
+  for (const { ends, weight = 1 } of t.links ?? []) {
+    const name = linkName(ends);
+    if (ends[0].switch === ends[1].switch) throw new TopologyError(`link ${name} joins a switch to itself`);
+    if (!Number.isInteger(weight) || weight < 1 || weight > 16)
+      throw new TopologyError(`link ${name} has the weight ${weight}; it may be 1 to 16`);
+    for (const end of ends) {
+      if (!t.switches.some((s) => s.name === end.switch))
+        throw new TopologyError(`link ${name} ends at ${end.switch}, which is not a switch of the topology`);
+      const key = `${end.switch} port ${end.port}`;
+      const other = ports.get(key);
+      if (other !== undefined) throw new TopologyError(`${name} and ${other} are both plugged into ${key}`);
+      ports.set(key, `link ${name}`);
+    }
+  }
+}
+
+/** How a link is spoken of: `leaf1:4 - spine1:0`. */
+export function linkName([a, b]: LinkNode["ends"]): string {
+  return `${a.switch}:${a.port} - ${b.switch}:${b.port}`;
 }
 
 export function hostNamed(t: Topology, name: string): HostNode {

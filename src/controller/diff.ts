@@ -1,0 +1,88 @@
+import {
+  type Comparison,
+  describeEntity,
+  type Entity,
+  entityContent,
+  entityKey,
+  type Schema,
+} from "../p4runtime/index.ts";
+
+/** Put into the metadata of all table entries that a controller writes, to tell them from those of others. */
+export const OWNER: Uint8Array = new TextEncoder().encode("gradplane");
+
+/** How what is on a switch differs from what should be there. */
+export interface Difference {
+  /** Wanted, and not there. */
+  readonly missing: readonly Entity[];
+  /** There, and not as wanted. */
+  readonly changed: readonly { readonly wanted: Entity; readonly found: Entity }[];
+  /** Written by a controller before, and not wanted any more. */
+  readonly stale: readonly Entity[];
+  /** Drift: somebody else's. */
+  readonly foreign: readonly Entity[];
+  /** How many are as wanted. */
+  readonly same: number;
+  /** Entries that are there, by table id: constant ones too, since they take room. */
+  readonly present: ReadonlyMap<number, number>;
+}
+
+/**
+ * Compare what should be on a switch with what is there. Both sides are normalised, so padding, order and the ways to say "any value" make no
+ * difference; what the server does not give back as it was written is left out. Constant entries belong to the program and are ignored.
+ *
+ * @throws EntityError when something is wanted twice, or does not fit the program.
+ */
+export function differenceOf(
+  wanted: Iterable<Entity>,
+  found: Iterable<Entity>,
+  schema: Schema,
+  comparison?: Comparison,
+): Difference {
+  const open = new Map<string, Entity>();
+  for (const entity of wanted) {
+    const key = entityKey(entity, schema);
+    if (open.has(key)) throw new RangeError(`${describeEntity(entity, schema)} is wanted twice`);
+    open.set(key, entity);
+  }
+  const changed: { readonly wanted: Entity; readonly found: Entity }[] = [];
+  const stale: Entity[] = [];
+  const foreign: Entity[] = [];
+  const present = new Map<number, number>();
+  let same = 0;
+  for (const entity of found) {
+    if (entity.entity?.case === "tableEntry" && !entity.entity.value.isDefaultAction) {
+      const { tableId } = entity.entity.value;
+      present.set(tableId, (present.get(tableId) ?? 0) + 1);
+    }
+    if (isOfProgram(entity, schema)) continue;
+    const key = entityKey(entity, schema);
+    const want = open.get(key);
+    if (want === undefined) {
+      // A default entry that nobody wants is the program's own.
+      if (!isDefault(entity)) (isOwn(entity) ? stale : foreign).push(entity);
+      continue;
+    }
+    open.delete(key);
+    if (entityContent(want, schema, comparison) === entityContent(entity, schema, comparison)) same++;
+    else changed.push({ wanted: want, found: entity });
+  }
+  return { missing: [...open.values()], changed, stale, foreign, same, present };
+}
+
+/** Nothing to do but perhaps about drift. */
+export function isApplied(difference: Difference): boolean {
+  return difference.missing.length + difference.changed.length + difference.stale.length === 0;
+}
+
+function isOfProgram({ entity }: Entity, schema: Schema): boolean {
+  if (entity?.case !== "tableEntry") return false;
+  return entity.value.isConst || schema.tables.get(entity.value.tableId).isConst;
+}
+
+function isDefault({ entity }: Entity): boolean {
+  return entity?.case === "tableEntry" && entity.value.isDefaultAction;
+}
+
+function isOwn({ entity }: Entity): boolean {
+  return entity?.case === "tableEntry" && Buffer.from(entity.value.metadata).equals(OWNER);
+}

@@ -1,0 +1,90 @@
+import { type Entity, EntityBuilder, type Schema } from "../p4runtime/index.ts";
+import { OWNER } from "./diff.ts";
+import type { Placement } from "./jobs.ts";
+import { NO_OUTAGE, type Outage, Paths } from "./paths.ts";
+import type { AggregationFeature } from "./program.ts";
+import { type GroupRoom, ROUTING_RANK, routeEntries } from "./routes.ts";
+import { portOf, type Topology } from "./topology.ts";
+import { type UserEntry, userEntity } from "./userentry.ts";
+import { ackSession, jobEntries, lookupEntries, type WantedEntry } from "./wantedstate.ts";
+
+/** All that decides what should be on the switches. */
+export interface Intentions {
+  readonly topology: Topology;
+  readonly outage?: Outage;
+  /** The program's aggregation, when it has that. */
+  readonly aggregation?: AggregationFeature;
+  /** Groups of next hops, when the program has them. */
+  readonly room?: GroupRoom;
+  /** Jobs that are to run; those elsewhere change nothing on a switch. */
+  readonly placements?: readonly Placement[];
+  /** Entries that all switches of the program have, such as thresholds of queues. */
+  readonly everywhere?: readonly WantedEntry[];
+  /** The user's own entries, by switch. */
+  readonly own?: ReadonlyMap<string, readonly UserEntry[]>;
+}
+
+/** What should be on one switch beside its program. */
+export interface Intent {
+  readonly entities: readonly Entity[];
+  readonly tableRank: ReadonlyMap<number, number>;
+}
+
+/** From what is intended to what should be on each switch: a pure function, so that it can be computed again at any time by anybody. */
+export class IntentBook {
+  readonly #intentions: Intentions;
+  readonly #whole: Paths;
+  readonly #left: Paths;
+
+  constructor(intentions: Intentions) {
+    this.#intentions = intentions;
+    this.#whole = new Paths(intentions.topology);
+    this.#left = new Paths(intentions.topology, intentions.outage ?? NO_OUTAGE);
+  }
+
+  /** @param apiVersion of the switch's server. @throws EntityError, TopologyError */
+  intentOf(name: string, schema: Schema, apiVersion?: string): Intent {
+    const { topology, aggregation, room, placements = [], everywhere = [], own } = this.#intentions;
+    const entities = new EntityBuilder(schema, apiVersion);
+    const wanted: Entity[] = [];
+    const add = (entry: WantedEntry): void => {
+      wanted.push(
+        entities.tableEntry(entry.table, entry.match, entry.action, entry.params, { metadata: OWNER }),
+      );
+    };
+    if (schema.tables.find("forwarding.route") !== undefined)
+      for (const entry of routeEntries(name, this.#whole, this.#left, room)) add(entry);
+    for (const entry of everywhere) add(entry);
+    if (aggregation !== undefined) {
+      for (const port of portsOf(topology, name))
+        wanted.push(entities.cloneSession(ackSession(port), [{ port, instance: 1 }]));
+      for (const entry of lookupEntries(aggregation)) add(entry);
+      for (const placement of placements)
+        if (placement.on === name)
+          for (const entry of jobEntries(topology, aggregation, placement)) add(entry);
+    }
+    for (const entry of own?.get(name) ?? []) wanted.push(userEntity(entities, entry, OWNER));
+    return { entities: wanted, tableRank: rankOf(schema) };
+  }
+}
+
+/** Ports by which answers leave: those of hosts, and of links. */
+function portsOf(topology: Topology, name: string): readonly number[] {
+  const ports = new Set<number>();
+  for (const host of topology.hosts) {
+    const port = portOf(host, name);
+    if (port !== undefined) ports.add(port);
+  }
+  for (const { ends } of topology.links ?? [])
+    for (const end of ends) if (end.switch === name) ports.add(end.port);
+  return [...ports].sort((a, b) => a - b);
+}
+
+function rankOf(schema: Schema): ReadonlyMap<number, number> {
+  const ranks = new Map<number, number>();
+  for (const [table, rank] of Object.entries({ ...ROUTING_RANK, "admission.member": 3 })) {
+    const found = schema.tables.find(table);
+    if (found !== undefined) ranks.set(found.id, rank);
+  }
+  return ranks;
+}

@@ -1,0 +1,139 @@
+import type { Hop, Paths } from "./paths.ts";
+import { type HostNode, portOf, switchNamed, type Topology, TopologyError } from "./topology.ts";
+import type { WantedEntry } from "./wantedstate.ts";
+
+/** Room for groups of next hops in a program with `ecmp`. */
+export interface GroupRoom {
+  readonly groups: number;
+  /** Most members of a group. */
+  readonly members: number;
+}
+
+/**
+ * Where a switch sends packets for all hosts and switches of the topology, along the shortest paths: a pure function.
+ *
+ * Hosts behind the same switches share a group of next hops, whose number never changes: when a link or switch is lost, the members of
+ * groups change and routes stay. Without groups a destination keeps to one of its paths.
+ *
+ * @param whole paths while everything works; @param left those that an outage leaves.
+ * @param room undefined for a program that has no groups.
+ */
+export function routeEntries(
+  name: string,
+  whole: Paths,
+  left: Paths,
+  room: GroupRoom | undefined,
+): readonly WantedEntry[] {
+  const { topology } = whole;
+  const own = switchNamed(topology, name);
+  const entries: WantedEntry[] = [
+    { table: ROUTE, match: { dst_addr: `${own.ipv4}/32` }, action: "forwarding.to_local", params: {} },
+  ];
+  for (const [index, place] of placesOf(topology).entries()) {
+    const direct = place.switches.has(name);
+    const healthy = direct ? [] : whole.hops(name, place.switches);
+    const hops = direct ? [] : left.hops(name, place.switches);
+    const asGroup = room !== undefined && slots(healthy).length > 1;
+    if (asGroup && slots(hops).length > 0) entries.push(...groupOf(topology, index, hops, room));
+    for (const node of place.nodes) {
+      const match = { dst_addr: `${node.ipv4}/32` };
+      const port = "attachments" in node ? portOf(node, name) : undefined;
+      if (port !== undefined)
+        entries.push({
+          table: ROUTE,
+          match,
+          action: "forwarding.to_port",
+          params: { port, dst_mac: node.mac },
+        });
+      else if (asGroup && hops.length > 0)
+        entries.push({ table: ROUTE, match, action: "forwarding.to_group", params: { group: index } });
+      else {
+        const hop = chosen(hops, node.ipv4);
+        if (hop === undefined) continue;
+        const params = { port: hop.port, dst_mac: switchNamed(topology, hop.to).mac };
+        entries.push({ table: ROUTE, match, action: "forwarding.to_port", params });
+      }
+    }
+  }
+  return entries;
+}
+
+const ROUTE = "forwarding.route";
+
+/** The port by which a switch reaches a host: its own, or the first hop of a shortest path. */
+export function portTowards(paths: Paths, on: string, host: HostNode): number | undefined {
+  const places = new Set(host.attachments.map((a) => a.switch));
+  return portOf(host, on) ?? chosen(paths.hops(on, places), host.ipv4)?.port;
+}
+
+/** Tables in the order in which their entries lead to each other: members, groups, routes. */
+export const ROUTING_RANK: Readonly<Record<string, number>> = {
+  "ecmp.member": 0,
+  "ecmp.group": 1,
+  [ROUTE]: 2,
+};
+
+interface Place {
+  readonly switches: ReadonlySet<string>;
+  readonly nodes: readonly (
+    | HostNode
+    | { readonly name: string; readonly mac: string; readonly ipv4: string }
+  )[];
+}
+
+/** Destinations by the switches that they are plugged into, in an order that no outage changes. */
+function placesOf(topology: Topology): readonly Place[] {
+  const places = new Map<string, { switches: Set<string>; nodes: Place["nodes"][number][] }>();
+  const add = (switches: readonly string[], node: Place["nodes"][number]): void => {
+    const key = [...switches].sort().join(" ");
+    const place = places.get(key) ?? { switches: new Set(switches), nodes: [] };
+    place.nodes.push(node);
+    places.set(key, place);
+  };
+  for (const node of topology.switches) if ((topology.links ?? []).length > 0) add([node.name], node);
+  for (const host of topology.hosts)
+    add(
+      host.attachments.map((a) => a.switch),
+      host,
+    );
+  // The own address of a switch is no destination of its own routes.
+  return [...places.values()];
+}
+
+function groupOf(
+  topology: Topology,
+  group: number,
+  hops: readonly Hop[],
+  room: GroupRoom,
+): readonly WantedEntry[] {
+  const turns = slots(hops);
+  if (group >= room.groups)
+    throw new TopologyError(`the topology needs group ${group} of next hops; the program has ${room.groups}`);
+  if (turns.length > room.members)
+    throw new TopologyError(
+      `group ${group} has ${turns.length} next hops, weights counted; the program takes ${room.members}`,
+    );
+  const members = turns.map((hop, index) => ({
+    table: "ecmp.member",
+    match: { group, index },
+    action: "ecmp.to_member",
+    params: { port: hop.port, dst_mac: switchNamed(topology, hop.to).mac },
+  }));
+  return [
+    ...members,
+    { table: "ecmp.group", match: { group }, action: "ecmp.spray", params: { last: turns.length - 1 } },
+  ];
+}
+
+/** Each hop as often as its weight says, spread out: 2:1 is a, b, a. */
+function slots(hops: readonly Hop[]): readonly Hop[] {
+  const most = Math.max(0, ...hops.map((hop) => hop.weight));
+  return Array.from({ length: most }, (_, round) => hops.filter((hop) => hop.weight > round)).flat();
+}
+
+/** One of the paths, the same for one destination at all times: by its address. */
+function chosen(hops: readonly Hop[], ipv4: string): Hop | undefined {
+  const turns = slots(hops);
+  const last = ipv4.split(".").reduce((sum, part) => sum * 31 + Number(part), 0);
+  return turns[last % Math.max(1, turns.length)];
+}
