@@ -1,7 +1,9 @@
 import type * as ir from "../ir/index.ts";
 import { NO_ACTION } from "../ir/index.ts";
+import { onlyKnown } from "./options.ts";
 import {
   type Action,
+  type ActionProfile,
   ActionSteps,
   type BoundAction,
   bindAction,
@@ -16,13 +18,19 @@ import {
   Steps,
   type Table,
 } from "./steps.ts";
-import { at, Num, type Numeric } from "./value.ts";
+import { at, Num, type Numeric, type Variable } from "./value.ts";
 
-export interface TableOptions<K extends string> {
+export type TableOptions<K extends string> = {
   readonly doc?: string;
   readonly key: { readonly [N in K]: MatchField };
   readonly actions: readonly { readonly kind: "action"; readonly name: string }[];
   readonly size: number;
+  readonly counter?: string;
+} & (DirectActions<K> | IndirectActions);
+
+/** Entries have their actions themselves. */
+interface DirectActions<K extends string> {
+  readonly implementation?: undefined;
   /** Default: NoAction. */
   readonly defaultAction?: BoundAction;
   /** The control plane cannot change the default action. */
@@ -32,7 +40,28 @@ export interface TableOptions<K extends string> {
     readonly key: { readonly [N in K]: KeyLiteral };
     readonly run: BoundAction;
   }[];
-  readonly counter?: string;
+}
+
+/** Entries name a member, or a group of members, of an action profile. On a miss nothing is done but what `miss` of `apply` says. */
+interface IndirectActions {
+  readonly implementation: ActionProfile;
+  readonly defaultAction?: undefined;
+  readonly constDefault?: undefined;
+  readonly entries?: undefined;
+}
+
+export interface ActionProfileOptions {
+  readonly doc?: string;
+  /** Most members. */
+  readonly size: number;
+}
+
+export interface ActionSelectorOptions extends ActionProfileOptions {
+  readonly algorithm: ir.HashAlgorithm;
+  /** Header or metadata fields whose hash chooses the member of a group. */
+  readonly keys: readonly Variable<ir.BitType>[];
+  /** Most members of a group; default: as many as the selector has. */
+  readonly maxGroupSize?: number;
 }
 
 /** Builds one control. All names become `control.name` for the control plane. */
@@ -47,6 +76,7 @@ export class ControlBuilder implements ControlHandle {
   readonly #tables: ir.Table[] = [];
   readonly #registers: ir.Register[] = [];
   readonly #counters: ir.Counter[] = [];
+  readonly #actionProfiles: ir.ActionProfile[] = [];
   readonly #steps: Steps;
 
   constructor(
@@ -109,6 +139,7 @@ export class ControlBuilder implements ControlHandle {
         },
         constEntries: entries,
         ...(o.counter === undefined ? {} : { directCounter: `${this.name}.${o.counter}` }),
+        ...(o.implementation === undefined ? {} : { implementation: o.implementation.name }),
       }),
     );
     return { kind: "table", name: full };
@@ -129,6 +160,40 @@ export class ControlBuilder implements ControlHandle {
     return { kind: "counter", name: full, cells };
   }
 
+  /** Holds actions with their data for tables with this `implementation`: several entries can name one member. */
+  actionProfile(name: string, o: ActionProfileOptions): ActionProfile {
+    return this.#profile(name, o, ["doc", "size"]);
+  }
+
+  /** An action profile whose entries may name a group of members: the hash of the keys chooses one of them. */
+  actionSelector(name: string, o: ActionSelectorOptions): ActionProfile {
+    const selector = {
+      algorithm: o.algorithm,
+      // What is no field is found by the checks.
+      keys: o.keys.map((k) => k.node as ir.Selector["keys"][number]),
+      ...(o.maxGroupSize === undefined ? {} : { maxGroupSize: o.maxGroupSize }),
+    };
+    return this.#profile(name, o, ["doc", "size", "algorithm", "keys", "maxGroupSize"], selector);
+  }
+
+  #profile(
+    name: string,
+    o: ActionProfileOptions,
+    known: readonly string[],
+    selector?: ir.Selector,
+  ): ActionProfile {
+    const full = `${this.name}.${name}`;
+    const profile = at({
+      name: full,
+      size: o.size,
+      ...(selector === undefined ? {} : { selector }),
+      ...(o.doc === undefined ? {} : { doc: o.doc }),
+    });
+    onlyKnown(`action profile ${full}`, o, known, profile.at);
+    this.#actionProfiles.push(profile);
+    return { kind: "actionProfile", name: full };
+  }
+
   apply(steps: (s: Steps) => void): void {
     steps(this.#steps);
   }
@@ -142,6 +207,7 @@ export class ControlBuilder implements ControlHandle {
       tables: [...this.#tables],
       registers: [...this.#registers],
       counters: [...this.#counters],
+      actionProfiles: [...this.#actionProfiles],
       apply: this.#steps.finish(),
       ...this.#place,
     };

@@ -9,7 +9,12 @@ export {
   severityOf,
 } from "../ir/index.ts";
 export { wireHeader } from "../wire/header.ts";
-export type { ControlBuilder, TableOptions } from "./control.ts";
+export type {
+  ActionProfileOptions,
+  ActionSelectorOptions,
+  ControlBuilder,
+  TableOptions,
+} from "./control.ts";
 export * from "./features/aggregation/index.ts";
 export * from "./features/controllerport.ts";
 export * from "./features/drop.ts";

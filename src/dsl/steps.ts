@@ -5,11 +5,14 @@ import type {
   ConstantName,
   DataType,
   Expression,
+  HashAlgorithm,
   KeySet,
   MatchKind,
   Statement,
   StraightStatement,
 } from "../ir/index.ts";
+import { rangeOf } from "../ir/index.ts";
+import { onlyKnown } from "./options.ts";
 import { ProgramError } from "./programerror.ts";
 import {
   at,
@@ -63,6 +66,12 @@ export interface Counter<C extends string = string> {
   readonly cells: readonly C[];
 }
 
+/** An action profile or action selector, for `implementation` of tables. */
+export interface ActionProfile {
+  readonly kind: "actionProfile";
+  readonly name: string;
+}
+
 export interface ControlHandle {
   readonly kind: "control";
   readonly name: string;
@@ -80,6 +89,17 @@ export type Update<T extends Numeric> = {
       readonly into: Variable;
     }
 );
+
+export interface HashOptions {
+  readonly algorithm: HashAlgorithm;
+  readonly fields: readonly Num[];
+  /** How many results there are, from `base` on: hash mod buckets. Left out: the hash's low bits, as many as the target has. */
+  readonly buckets?: Literal;
+  /** The smallest result; default 0. */
+  readonly base?: Literal;
+}
+
+const HASH_OPTIONS: readonly string[] = ["algorithm", "fields", "buckets", "base"];
 
 /** Statements of an action: straight-line. */
 export class ActionSteps {
@@ -146,6 +166,32 @@ export class ActionSteps {
   /** Sends a copy of the packet as it arrived to the port of a clone session. */
   clone(session: Operand<BitType>): void {
     this.push(at({ kind: "clone", session: operand(session, { kind: "bit", width: 32 }) }));
+  }
+
+  /** Writes a hash of fields: `s.hash(path, { algorithm: "crc16", fields: [ip.src_addr, ip.dst_addr], buckets: 12 })`. */
+  hash<T extends BitType>(into: Variable<T>, o: HashOptions): void {
+    const node = at({
+      kind: "hash",
+      algorithm: o.algorithm,
+      fields: o.fields.map((f) => f.node),
+      base: exact(o.base ?? 0, into.type),
+      ...(o.buckets === undefined ? {} : { buckets: exact(o.buckets) }),
+      into: into.node,
+    });
+    onlyKnown("hash", o, HASH_OPTIONS, node.at);
+    this.push(node);
+  }
+
+  /** Writes a random number from low to high, both included; from all that the target can hold when they are left out. */
+  random<T extends BitType>(into: Variable<T>, low?: Operand<NoInfer<T>>, high?: Operand<NoInfer<T>>): void {
+    this.push(
+      at({
+        kind: "random",
+        low: operand(low ?? 0, into.type),
+        high: operand(high ?? rangeOf(into.type)[1], into.type),
+        into: into.node,
+      }),
+    );
   }
 
   finish(): readonly Statement[] {

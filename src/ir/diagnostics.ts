@@ -44,6 +44,11 @@ export const rules = {
     "both bounds lie within the value, high before low: value.slice(7, 0)",
   ),
   GP1108: error("shift amount", "shift by a constant below the width, or by a bit value of at most 8 bits"),
+  GP1109: error(
+    "hash",
+    "hash bit or int fields to 1 to 2^32 buckets; identity takes at most 8 bytes, and whole ones",
+  ),
+  GP1110: error("random", "draw from low to high, low first, into at most 64 bits"),
   GP1201: error("reserved name", "choose another name; P4 or the architecture uses this one"),
   GP1202: error(
     "declared twice",
@@ -81,6 +86,14 @@ export const rules = {
     "Tofino refuses the mix: write the prefix as a ternary field",
   ),
   GP1408: error("table without key needs no entries", "remove the entries or give the table a key"),
+  GP1409: error(
+    "action profile",
+    "give it room for at least one member, and a selector at least one header or metadata field and groups of at most that size",
+  ),
+  GP1410: error(
+    "table with an action profile",
+    "its entries name members: give it a key, no entries, no default action but NoAction, and the same actions as the profile's other tables",
+  ),
   GP1501: error("table applied twice", "apply each table once, or a second table for the second look-up"),
   GP1502: error("not allowed here", "move the statement to where it is allowed"),
   GP1503: error("controls apply each other in a circle", "let one of them do its work in place"),

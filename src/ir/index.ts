@@ -1,5 +1,6 @@
 export * from "./diagnostics.ts";
 export * from "./expressions.ts";
+export * from "./externs.ts";
 export * from "./parserstates.ts";
 export * from "./program.ts";
 export * from "./source.ts";

@@ -1,4 +1,6 @@
 import type { ConstantName, Expression, FieldReference, MetadataReference } from "./expressions.ts";
+import type { ActionProfile } from "./externs.ts";
+
 import type { SourceLocation } from "./source.ts";
 import type { Block, StraightStatement } from "./statements.ts";
 import type { DataType } from "./types.ts";
@@ -166,6 +168,7 @@ export interface Control {
   readonly tables: readonly Table[];
   readonly registers: readonly Register[];
   readonly counters: readonly Counter[];
+  readonly actionProfiles: readonly ActionProfile[];
   readonly apply: Block;
   readonly at?: SourceLocation;
 }
@@ -198,6 +201,8 @@ export interface Table {
   readonly constEntries: readonly ConstEntry[];
   /** Counts packets and bytes per entry. */
   readonly directCounter?: string;
+  /** The action profile of the same control that holds the actions of the entries. */
+  readonly implementation?: string;
   readonly at?: SourceLocation;
 }
 

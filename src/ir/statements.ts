@@ -5,6 +5,7 @@ import type {
   MetadataReference,
   Slice,
 } from "./expressions.ts";
+import type { HashAlgorithm } from "./externs.ts";
 import type { SourceLocation } from "./source.ts";
 
 /** What an assignment may write: a field, a metadata field, an intrinsic, or a constant slice of a field. */
@@ -20,7 +21,7 @@ export type Target =
  */
 export type Statement = StraightStatement | If | ApplyTable | ApplyControl | CallAction | Exit;
 
-export type StraightStatement = Assign | SetValidity | RegisterUpdate | Count | Drop | Clone;
+export type StraightStatement = Assign | SetValidity | RegisterUpdate | Count | Drop | Clone | Hash | Random;
 
 export type Block = readonly Statement[];
 
@@ -71,6 +72,26 @@ export interface Drop extends Node {
 export interface Clone extends Node {
   readonly kind: "clone";
   readonly session: Expression;
+}
+
+/**
+ * `into = base + hash(fields) mod buckets`. Without `buckets` it is the hash's low bits, as many as it has and the target can hold.
+ */
+export interface Hash extends Node {
+  readonly kind: "hash";
+  readonly algorithm: HashAlgorithm;
+  readonly fields: readonly Expression[];
+  readonly base: bigint;
+  readonly buckets?: bigint;
+  readonly into: Target;
+}
+
+/** A random number from low to high, both included, each as likely as any other. With low above high the target stays as it was. */
+export interface Random extends Node {
+  readonly kind: "random";
+  readonly low: Expression;
+  readonly high: Expression;
+  readonly into: Target;
 }
 
 export interface If extends Node {

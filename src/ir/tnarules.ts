@@ -69,6 +69,10 @@ export const tnaRules = {
     "refused by Tofino's own compiler",
     "what it says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",
   ),
+  GP1840: error(
+    "not written for Tofino yet",
+    "leave it out for this target, or build for v1model: Tofino has it, this generator not yet",
+  ),
 } as const satisfies Record<string, Rule>;
 
 export type TnaCode = keyof typeof tnaRules;

@@ -1,6 +1,6 @@
 import { type Expression, operandsOf } from "./expressions.ts";
 import type { Action, Control, Program } from "./program.ts";
-import type { Block, Statement } from "./statements.ts";
+import type { Block, Statement, Target } from "./statements.ts";
 
 /** Where an expression or statement stands. */
 export interface Place {
@@ -47,6 +47,10 @@ export function expressionsOf(s: Statement): readonly Expression[] {
       return [s.index];
     case "clone":
       return [s.session];
+    case "hash":
+      return s.fields;
+    case "random":
+      return [s.low, s.high];
     case "if":
       return [s.condition];
     case "callAction":
@@ -54,6 +58,11 @@ export function expressionsOf(s: Statement): readonly Expression[] {
     default:
       return [];
   }
+}
+
+/** What a statement writes by value; undefined for those that only act. */
+export function targetOf(s: Statement): Target | undefined {
+  return s.kind === "assign" ? s.target : "into" in s ? s.into : undefined;
 }
 
 /** An expression and all within, outermost first. */

@@ -7,6 +7,7 @@ import { generate } from "../../src/backends/index.ts";
 import type { Program } from "../../src/ir/index.ts";
 import { Switch } from "../../src/switch/switch.ts";
 import { Dice } from "./dice.ts";
+import { externs } from "./externsprogram.ts";
 import { parserPrograms } from "./parserprograms.ts";
 import { forwarding, zoo } from "./programs.ts";
 import { randomProgram } from "./randomprogram.ts";
@@ -19,6 +20,7 @@ const scratch = mkdtempSync(join(tmpdir(), "gradplane-"));
 const programs: readonly Program[] = [
   forwarding(),
   zoo(),
+  externs(),
   libra.ir,
   ...parserPrograms,
   ...[1, 2, 3].map((seed) => randomProgram(`random_${seed}`, new Dice(seed * 104729))),

@@ -7,6 +7,7 @@ import { lower } from "../../src/backends/v1model/lower.ts";
 import type { Program } from "../../src/ir/index.ts";
 import { bit } from "../../src/ir/index.ts";
 import { readProgram } from "../../src/switch/bmv2json/read-program.ts";
+import { externs } from "./externsprogram.ts";
 import {
   action,
   apply,
@@ -27,7 +28,7 @@ import { forwarding, zoo } from "./programs.ts";
 const json = (p: Program): string => bmv2Json(lower(p));
 
 describe("the BMv2 JSON of v1model", () => {
-  for (const p of [forwarding(), zoo()]) {
+  for (const p of [forwarding(), zoo(), externs()]) {
     it(`is a document that the switch accepts (${p.name})`, () => {
       const loaded = readProgram(json(p));
       expect(loaded.pipelines.map((x) => x.name)).toEqual(["ingress", "egress"]);

@@ -6,6 +6,8 @@ import { bit, int, widthOf } from "../../src/ir/index.ts";
 import { Switch } from "../../src/switch/switch.ts";
 import { anyExpression, operands } from "./arbitrary.ts";
 import { answer, calculator, pack, question } from "./calculator.ts";
+import { Dice } from "./dice.ts";
+import { externs } from "./externsprogram.ts";
 import {
   binary,
   constant,
@@ -19,6 +21,7 @@ import {
   update,
 } from "./nodes.ts";
 import { forwarding, zoo } from "./programs.ts";
+import { fill, packetsFor, transcript } from "./traffic.ts";
 
 function load(p: Program, cpuPort?: number): Switch {
   const json = generate(p).get(`${p.name}.json`);
@@ -165,5 +168,35 @@ describe("the JSON of any expression on the embedded switch", () => {
       ),
       { numRuns: 100 },
     );
+  });
+});
+
+describe("a JSON with copies of actions, as p4c gives one to each table", () => {
+  interface Document {
+    readonly actions: { readonly name: string; readonly id: number }[];
+    readonly pipelines: readonly {
+      readonly tables: readonly { readonly name: string; action_ids: number[] }[];
+    }[];
+  }
+
+  it("runs the member that two tables share, whichever table's copy it holds", () => {
+    const p = externs();
+    const json = generate(p).get("externs.json");
+    if (typeof json !== "string") throw new Error("no JSON was generated");
+    const copied: Document = JSON.parse(json);
+    const table = copied.pipelines[0]?.tables.find((t) => t.name === "balance.fallback");
+    if (table === undefined) throw new Error("no table");
+    table.action_ids = table.action_ids.map((id) => {
+      const original = copied.actions.find((a) => a.id === id);
+      if (original === undefined) throw new Error("no action");
+      return copied.actions.push({ ...original, id: copied.actions.length }) - 1;
+    });
+    const arrivals = packetsFor(p, 300, new Dice(3));
+    const seen = [json, JSON.stringify(copied)].map((text) => {
+      const s = new Switch(text);
+      fill(s, p, arrivals, 5);
+      return transcript(s, arrivals);
+    });
+    expect(seen[1]).toEqual(seen[0]);
   });
 });

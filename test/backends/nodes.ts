@@ -13,6 +13,8 @@ import type {
   Expression,
   Extract,
   FieldReference,
+  Hash,
+  HashAlgorithm,
   If,
   IntrinsicName,
   IntrinsicReference,
@@ -26,6 +28,7 @@ import type {
   ParserState,
   ParserStep,
   Program,
+  Random,
   Register,
   RegisterUpdate,
   Slice,
@@ -140,6 +143,18 @@ export const update = (
   ...(output === undefined ? {} : { output }),
   ...(into === undefined ? {} : { into }),
 });
+export const hash = (
+  into: Target,
+  algorithm: HashAlgorithm,
+  fields: readonly Expression[],
+  more: { readonly base?: bigint; readonly buckets?: bigint } = {},
+): Hash => ({ kind: "hash", into, algorithm, fields, base: 0n, ...more });
+export const random = (into: Target, low: Expression, high: Expression): Random => ({
+  kind: "random",
+  into,
+  low,
+  high,
+});
 export const apply = (table: string) => ({ kind: "applyTable", table, hit: [], miss: [] }) as const;
 
 export const action = (
@@ -173,6 +188,7 @@ export const control = (name: string, more: Partial<Control> = {}): Control => (
   tables: [],
   registers: [],
   counters: [],
+  actionProfiles: [],
   apply: [],
   ...more,
 });

@@ -5,6 +5,7 @@ import { Symbols } from "../../src/backends/p4info/symbols.ts";
 import { lower } from "../../src/backends/v1model/lower.ts";
 import type { Program } from "../../src/ir/index.ts";
 import { create, P4Info, p4infoFromBinary, p4infoFromText } from "../../src/p4info/index.ts";
+import { externs } from "./externsprogram.ts";
 import { forwarding, zoo } from "./programs.ts";
 
 const info = (p: Program): P4Info => create(P4Info, p4info(lower(p)));
@@ -85,7 +86,7 @@ describe("P4Info", () => {
   });
 
   it("is the same in text and in binary", () => {
-    for (const p of [forwarding(), zoo()]) {
+    for (const p of [forwarding(), zoo(), externs()]) {
       const files = generate(p);
       const text = files.get("p4info.txtpb");
       const binary = files.get("p4info.bin");
@@ -119,7 +120,7 @@ describe("generate", () => {
   });
 
   it("is as reviewed (P4Info and packet formats)", async () => {
-    for (const p of [forwarding(), zoo()])
+    for (const p of [forwarding(), zoo(), externs()])
       for (const path of ["p4info.txtpb", "packets.md"])
         await expect(generate(p).get(path)).toMatchFileSnapshot(`golden/${p.name}/${path}`);
   });

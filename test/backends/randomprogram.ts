@@ -2,10 +2,12 @@ import fc from "fast-check";
 import type {
   Action,
   ActionParameter,
+  ActionProfile,
   Block,
   Control,
   DataType,
   Expression,
+  HashAlgorithm,
   KeySet,
   MatchKind,
   Program,
@@ -23,12 +25,14 @@ import {
   control,
   extract,
   field,
+  hash,
   intrinsic,
   memory,
   meta,
   mux,
   parameter,
   program,
+  random,
   slice,
   unary,
   update,
@@ -117,6 +121,7 @@ class RandomControl {
   readonly #dice: Dice;
   readonly #actions: Action[] = [];
   readonly #tables: Table[] = [];
+  readonly #profiles: ActionProfile[] = [];
 
   constructor(name: string, gress: "ingress" | "egress", dice: Dice) {
     this.#name = name;
@@ -133,6 +138,7 @@ class RandomControl {
       tables: this.#tables,
       registers: registers.map((r) => ({ ...r, name: `${this.#name}.${r.name}`, size: 4 })),
       counters: [{ name: `${this.#name}.seen`, size: 4, unit: "both" }],
+      actionProfiles: this.#profiles,
     });
   }
 
@@ -160,7 +166,14 @@ class RandomControl {
 
   #straight(parameters: readonly ActionParameter[]): StraightStatement {
     const dice = this.#dice;
-    switch (dice.below(8)) {
+    switch (dice.below(10)) {
+      case 8:
+        return this.#hash();
+      case 9: {
+        // Any source of random numbers draws the same one.
+        const only = this.#value(bit(16), 2);
+        return random(dice.below(2) === 0 ? field("args", "b16", bit(16)) : meta("m16", bit(16)), only, only);
+      }
       case 0:
         return { kind: "count", counter: `${this.#name}.seen`, index: this.#index() };
       case 1:
@@ -188,6 +201,27 @@ class RandomControl {
         };
       }
     }
+  }
+
+  #hash(): StraightStatement {
+    const dice = this.#dice;
+    const b32 = field("args", "b32", bit(32));
+    const into = dice.pick<Target>(
+      b32,
+      field("args", "b16", bit(16)),
+      meta("m32", bit(32)),
+      slice(b32, 19, 4),
+    );
+    const algorithm = dice.pick<HashAlgorithm>("crc16", "crc32", "csum16", "xor16");
+    const types: readonly DataType[] = [bit(8), bit(16), bit(32), int(16)];
+    const fields = Array.from({ length: 1 + dice.below(4) }, () =>
+      this.#value(types[dice.below(types.length)] ?? bit(8), 2),
+    );
+    if (dice.below(2) === 0) return hash(into, algorithm, fields);
+    return hash(into, algorithm, fields, {
+      base: BigInt(dice.below(9)),
+      buckets: BigInt(1 + dice.below(999)),
+    });
   }
 
   #update(): StraightStatement {
@@ -254,16 +288,45 @@ class RandomControl {
       return { name: `k${i}`, expression, match };
     });
     const actions = this.#actions.map((a) => a.name);
-    const table: Table = {
+    const common = {
       name: `${this.#name}.tab_${this.#tables.length}`,
       key,
       actions: [...actions, NO_ACTION],
       size: 64,
-      defaultAction: { ...this.#call(dice), constant: dice.below(2) === 0 },
-      constEntries: dice.below(2) === 0 ? [] : this.#entries(key),
     };
+    const table: Table =
+      dice.below(4) === 0
+        ? {
+            ...common,
+            defaultAction: { action: NO_ACTION, arguments: [], constant: false },
+            constEntries: [],
+            implementation: this.#profile(),
+          }
+        : {
+            ...common,
+            defaultAction: { ...this.#call(dice), constant: dice.below(2) === 0 },
+            constEntries: dice.below(2) === 0 ? [] : this.#entries(key),
+          };
     this.#tables.push(table);
     return table;
+  }
+
+  #profile(): string {
+    const dice = this.#dice;
+    const name = `${this.#name}.profile_${this.#profiles.length}`;
+    const keys = [
+      field("args", "b8", bit(8)),
+      field("args", "i16", int(16)),
+      meta("m16", bit(16)),
+      meta("m32", bit(32)),
+    ];
+    const algorithm = dice.pick<HashAlgorithm>("crc16", "crc32", "csum16", "xor16");
+    const chosen = keys.filter(() => dice.below(2) === 0);
+    const size = 8 + dice.below(8);
+    this.#profiles.push(
+      chosen.length === 0 ? { name, size } : { name, size, selector: { algorithm, keys: chosen } },
+    );
+    return name;
   }
 
   #call(dice: Dice): { readonly action: string; readonly arguments: readonly bigint[] } {

@@ -5,6 +5,7 @@ import { Client, credentials } from "@grpc/grpc-js";
 import { decode, encode, MessageType, p4infoFromText } from "../../src/p4info/index.ts";
 import { insert, type MatchInput, P4RuntimeClient } from "../../src/p4runtime/index.ts";
 import type { Switch } from "../../src/switch/switch.ts";
+import type { ActionCall } from "../../src/switch/tables/table-entry.ts";
 import type { MatchField } from "../../src/switch/tables/table-key.ts";
 
 interface DataplanePacket {
@@ -96,31 +97,38 @@ export class SimpleSwitch {
   async load(p4info: string, json: string, like: Switch): Promise<void> {
     await this.#client.pushPipeline(p4infoFromText(p4info), Buffer.from(json));
     const { entities } = this.#client;
+    const parameters = (call: ActionCall) =>
+      Object.fromEntries(
+        entities.schema.actions.get(call.action).params.all.map((p, i) => [p.name, call.parameters[i] ?? 0n]),
+      );
     const updates = [...like.tables.values()].flatMap((t) => {
       const schema = entities.schema.tables.find(t.name);
       if (schema === undefined || t.description.isConst) return [];
       return [...t.entries()].flatMap((e) => {
-        if (e.isConst || e.action.kind !== "action") return [];
-        const action = entities.schema.actions.get(e.action.action);
-        const values = e.action.parameters;
-        return [
-          insert(
-            entities.tableEntry(
-              t.name,
-              Object.fromEntries(t.description.key.map((k, i) => [k.name, matchInput(e.match[i])])),
-              e.action.action,
-              Object.fromEntries(action.params.all.map((p, i) => [p.name, values[i] ?? 0n])),
-              { priority: e.priority },
-            ),
-          ),
-        ];
+        if (e.isConst) return [];
+        const match = Object.fromEntries(t.description.key.map((k, i) => [k.name, matchInput(e.match[i])]));
+        const { priority } = e;
+        if (e.action.kind !== "action")
+          return [insert(entities.tableEntry(t.name, match, e.action, {}, { priority }))];
+        const params = parameters(e.action);
+        return [insert(entities.tableEntry(t.name, match, e.action.action, params, { priority }))];
       });
     });
+    // p4c leaves out what no packet reaches.
+    const known = [...like.profiles.values()].filter(
+      (p) => entities.schema.actionProfiles.find(p.name) !== undefined,
+    );
+    const profiles = known.flatMap((p) => [
+      ...p.members.map((m) => insert(entities.member(p.name, m.id, m.call.action, parameters(m.call)))),
+      ...p.groups.map((g) =>
+        insert(entities.group(p.name, g.id, Object.fromEntries(g.members.map((m) => [m.member, m.weight])))),
+      ),
+    ]);
     const groups = like.replication.allGroups().map((g) => insert(entities.multicastGroup(g.id, g.replicas)));
     const sessions = like.replication
       .allSessions()
       .map((s) => insert(entities.cloneSession(s.id, s.replicas)));
-    await this.#client.write([...updates, ...groups, ...sessions]);
+    await this.#client.write([...profiles, ...updates, ...groups, ...sessions]);
   }
 
   /** Sends packets; answers for each what came out because of it, `port:bytes`, sorted. */

@@ -4,6 +4,7 @@ import { lower } from "../../src/backends/v1model/lower.ts";
 import { p4Files } from "../../src/backends/v1model/text/files.ts";
 import type { Program } from "../../src/ir/index.ts";
 import { bit } from "../../src/ir/index.ts";
+import { externs } from "./externsprogram.ts";
 import {
   action,
   apply,
@@ -24,7 +25,7 @@ const files = (p: Program): ReadonlyMap<string, string> => p4Files(lower(p));
 const all = (p: Program): string => [...files(p).values()].join("");
 
 describe("the P4 text of v1model", () => {
-  for (const p of [forwarding(), zoo()]) {
+  for (const p of [forwarding(), zoo(), externs()]) {
     it(`is as reviewed for ${p.name}`, async () => {
       for (const [path, text] of files(p))
         await expect(text).toMatchFileSnapshot(`golden/${p.name}/v1model/${path}`);

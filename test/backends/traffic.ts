@@ -1,8 +1,9 @@
 import { prefixMask } from "../../src/backends/p4text/literals.ts";
-import type { ActionParameter, Expression, MatchKind, Program } from "../../src/ir/index.ts";
+import type { ActionParameter, Expression, MatchKind, Program, Table } from "../../src/ir/index.ts";
 import { widthOf } from "../../src/ir/index.ts";
 import type { Switch } from "../../src/switch/switch.ts";
 import { SwitchRuntimeError } from "../../src/switch/tables/runtime-error.ts";
+import type { EntryAction } from "../../src/switch/tables/table-entry.ts";
 import type { MatchField } from "../../src/switch/tables/table-key.ts";
 import { pack } from "./calculator.ts";
 import { Dice } from "./dice.ts";
@@ -71,7 +72,6 @@ export function fill(s: Switch, p: Program, arrivals: readonly Arrival[], seed: 
     if (!s.tables.has(table.name)) continue;
     // Each table has its own dice, so that a table more or less changes nothing for the others.
     const dice = new Dice(seed + index * 31);
-    const actions = p.controls.flatMap((c) => c.actions);
     for (let i = 0; i < Math.min(64, table.size); i++) {
       const fields = arrivals[dice.below(arrivals.length)]?.fields ?? new Map<string, bigint>();
       const match = table.key.map((k) => {
@@ -82,17 +82,13 @@ export function fill(s: Switch, p: Program, arrivals: readonly Arrival[], seed: 
         );
         return matchOn(k.match, value, width, dice);
       });
-      const name = table.actions[dice.below(table.actions.length)] ?? "NoAction";
-      const parameters = actions.find((a) => a.name === name)?.parameters ?? [];
       const needsPriority = table.key.some((k) => k.match !== "exact" && k.match !== "lpm");
       try {
         s.table(table.name).insert(
           match,
-          {
-            kind: "action",
-            action: name,
-            parameters: parameters.map((a) => argument(a, p, fields, dice)),
-          },
+          table.implementation === undefined
+            ? action(table, p, fields, dice)
+            : indirect(table, s, p, fields, dice),
           needsPriority ? { priority: i + 1 } : {},
         );
       } catch (error) {
@@ -101,6 +97,42 @@ export function fill(s: Switch, p: Program, arrivals: readonly Arrival[], seed: 
       }
     }
   }
+}
+
+/** One of the actions of a table, with data. */
+function action(table: Table, p: Program, fields: ReadonlyMap<string, bigint>, dice: Dice) {
+  const name = table.actions[dice.below(table.actions.length)] ?? "NoAction";
+  const parameters = p.controls.flatMap((c) => c.actions).find((a) => a.name === name)?.parameters ?? [];
+  const values = parameters.map((a) => argument(a, p, fields, dice));
+  return { kind: "action", action: name, parameters: values } as const;
+}
+
+/** A member or a group of the table's action profile; while there is room a new one. */
+function indirect(
+  table: Table,
+  s: Switch,
+  p: Program,
+  fields: ReadonlyMap<string, bigint>,
+  dice: Dice,
+): EntryAction {
+  const profile = s.profile(table.implementation ?? "");
+  const members = profile.members.length;
+  if (members < Math.min(12, profile.capacity))
+    profile.insertMember(members + 1, action(table, p, fields, dice));
+  const count = profile.members.length;
+  if (!profile.hasSelector || dice.below(4) === 0) return { kind: "member", member: 1 + dice.below(count) };
+  const groups = profile.groups.length;
+  if (groups < 6) {
+    // BMv2 keeps the members of a group in the order of their numbers, and takes no entry for a group without any.
+    const chosen = Array.from({ length: count }, (_, i) => i + 1).filter(
+      (id) => id === 1 || dice.below(2) === 0,
+    );
+    profile.insertGroup(
+      groups + 1,
+      chosen.slice(0, 8).map((member) => ({ member, weight: 1 })),
+    );
+  }
+  return { kind: "group", group: 1 + dice.below(profile.groups.length) };
 }
 
 /** A value of a parameter: often one that the packet carries in a field of the parameter's name, so that comparisons succeed. */

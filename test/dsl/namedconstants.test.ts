@@ -145,6 +145,7 @@ describe("a named constant", () => {
       tables: [],
       registers: [],
       counters: [],
+      actionProfiles: [],
       apply: [],
     } as const;
     const found = check({ ...emptyProgram, constants, controls: [control] });

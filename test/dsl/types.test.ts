@@ -325,6 +325,49 @@ describe("counters and registers", () => {
   });
 });
 
+describe("hashes, random numbers and action profiles", () => {
+  test("have results in bits", () => {
+    never(() => {
+      s.hash(x16, { algorithm: "crc16", fields: [x32, i16] });
+      s.hash(x16, { algorithm: "crc32", fields: [x32], buckets: 12, base: 1n });
+      s.random(x16);
+      s.random(x16, 0, x32.slice(15, 0));
+      // @ts-expect-error a result with a sign
+      s.hash(i16, { algorithm: "crc16", fields: [x32] });
+      // @ts-expect-error no such algorithm
+      s.hash(x16, { algorithm: "md5", fields: [x32] });
+      // @ts-expect-error a hash of a truth
+      s.hash(x16, { algorithm: "crc16", fields: [flag] });
+      // @ts-expect-error no fields
+      s.hash(x16, { algorithm: "crc16" });
+      // @ts-expect-error 32 bits for 16
+      s.random(x16, 0, x32);
+      // @ts-expect-error a result with a sign
+      s.random(i16);
+    });
+  });
+
+  test("hold the actions of tables, which then have no entries of their own", () => {
+    never(() => {
+      const a = c.action("a", {}, () => {});
+      const implementation = c.actionSelector("hops", { size: 8, algorithm: "crc16", keys: [x16, x32] });
+      const table = { key: { port: exactly(x16) }, actions: [a], size: 4 };
+      c.table("t", { ...table, implementation });
+      c.table("t", { ...table, implementation: c.actionProfile("members", { size: 8 }) });
+      // @ts-expect-error a default action
+      c.table("t", { ...table, implementation, defaultAction: a.with({}) });
+      // @ts-expect-error entries
+      c.table("t", { ...table, implementation, entries: [{ key: { port: 1 }, run: a.with({}) }] });
+      // @ts-expect-error something else than a profile
+      c.table("t", { ...table, implementation: c.counter("events", ["one"]) });
+      // @ts-expect-error a key that is computed
+      c.actionSelector("hops", { size: 8, algorithm: "crc16", keys: [x16.add(1)] });
+      // @ts-expect-error groups without a selector
+      c.actionProfile("members", { size: 8, maxGroupSize: 4 });
+    });
+  });
+});
+
 describe("programs", () => {
   test("have the phases that there are", () => {
     never(() => {

@@ -3,7 +3,6 @@ import {
   accept,
   any,
   bit,
-  type ControlBuilder,
   exactly,
   hotAggregation,
   inRange,
@@ -14,48 +13,34 @@ import {
   lpm,
   masked,
   type Num,
-  type ProgramBuilder,
   ProgramError,
   prefix,
   program,
   range,
-  type SwitchProgram,
   ternary,
   value,
   wireHeader,
 } from "gradplane";
 import { describe, expect, test } from "vitest";
 import { check } from "../../src/ir/check/check.ts";
+import { bool, type Control, type Program, type RuleCode, rules } from "../../src/ir/index.ts";
 import {
-  bool,
-  type Control,
-  type Program,
-  type RuleCode,
-  rules,
-  type TargetName,
-} from "../../src/ir/index.ts";
-import { codes, dropAll, emptyProgram, findings, markedPlace, sendAll, small } from "./findings.ts";
+  codes,
+  describeWrong,
+  dropAll,
+  emptyProgram,
+  findings,
+  inControl,
+  sendAll,
+  small,
+  type Wrong,
+} from "./findings.ts";
+import { wrongExterns } from "./wrongexterns.ts";
 import { wrongParsers } from "./wrongparsers.ts";
 
 const here = fileURLToPath(import.meta.url);
 
 const sample = wireHeader("sample", { a: 16, b: 16, wide: 32, small: 8, more: 8 });
-
-/** A control that is applied, with its part of the program inside. */
-function inControl(build: (c: ControlBuilder, p: ProgramBuilder) => void): SwitchProgram {
-  return small((p) => {
-    const c = p.control("tested", "ingress");
-    build(c, p);
-    p.ingress("route", (s) => s.invoke(c));
-  });
-}
-
-interface Wrong {
-  readonly code: RuleCode;
-  readonly what: string;
-  readonly target?: TargetName;
-  readonly run: () => SwitchProgram;
-}
 
 /** Each has one fault. A comment marks where the finding must point: at the word before the bracket. */
 const wrongPrograms: readonly Wrong[] = [
@@ -914,13 +899,7 @@ const wrongPrograms: readonly Wrong[] = [
   },
 ];
 
-describe("a wrong program gives one finding, at the user's line", () => {
-  test.each(wrongPrograms)("$code: $what", ({ code, what, target, run }) => {
-    const found = findings(run);
-    expect(found.map((d) => [d.code, d.target])).toEqual([[code, target]]);
-    expect(found[0]?.at).toEqual({ file: here, ...markedPlace(here, `what: "${what}"`) });
-  });
-});
+describeWrong(here, wrongPrograms);
 
 const control: Control = {
   name: "c",
@@ -929,6 +908,7 @@ const control: Control = {
   tables: [],
   registers: [],
   counters: [],
+  actionProfiles: [],
   apply: [],
 };
 const withControl = (c: Partial<Control>): Program => ({
@@ -1039,7 +1019,9 @@ describe("a wrong program that no DSL made gives one finding, at its place", () 
 });
 
 test("every rule has a program that breaks it", () => {
-  const tested = new Set([...wrongPrograms, ...wrongParsers, ...wrongData].map((w) => w.code));
+  const tested = new Set(
+    [...wrongPrograms, ...wrongParsers, ...wrongData, ...wrongExterns].map((w) => w.code),
+  );
   expect([...tested].sort()).toEqual(Object.keys(rules).sort());
 });
 

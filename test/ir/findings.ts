@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import {
+  type ControlBuilder,
   type Diagnostic,
   type Feature,
   intrinsic,
@@ -8,11 +9,39 @@ import {
   program,
   type SwitchProgram,
 } from "gradplane";
-import type { Program } from "../../src/ir/index.ts";
+import { describe, expect, test } from "vitest";
+import type { Program, RuleCode, TargetName } from "../../src/ir/index.ts";
 
 /** A small program with what `build` declares; all packets leave by port 1. */
 export function small(build: (p: ProgramBuilder) => void): SwitchProgram {
   return program("small", { ports: 4, features: [{ name: "tested", build }, sendAll] });
+}
+
+/** A control that is applied, with its part of the program inside. */
+export function inControl(build: (c: ControlBuilder, p: ProgramBuilder) => void): SwitchProgram {
+  return small((p) => {
+    const c = p.control("tested", "ingress");
+    build(c, p);
+    p.ingress("route", (s) => s.invoke(c));
+  });
+}
+
+/** A program with one fault. A comment marks where the finding must point: at the word before the bracket. */
+export interface Wrong {
+  readonly code: RuleCode;
+  readonly what: string;
+  readonly target?: TargetName;
+  readonly run: () => SwitchProgram;
+}
+
+export function describeWrong(file: string, programs: readonly Wrong[]): void {
+  describe("a wrong program gives one finding, at the user's line", () => {
+    test.each(programs)("$code: $what", ({ code, what, target, run }) => {
+      const found = findings(run);
+      expect(found.map((d) => [d.code, d.target])).toEqual([[code, target]]);
+      expect(found[0]?.at).toEqual({ file, ...markedPlace(file, `what: "${what}"`) });
+    });
+  });
 }
 
 export const sendAll: Feature = {

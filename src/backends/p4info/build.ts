@@ -2,6 +2,7 @@ import type { DataType } from "../../ir/index.ts";
 import { NO_ACTION, widthOf } from "../../ir/index.ts";
 import type {
   Action,
+  ActionProfile,
   ControllerPacketMetadata,
   Counter,
   DirectCounter,
@@ -16,7 +17,7 @@ import type {
 } from "../../p4info/index.ts";
 import type { LoweredBlock, LoweredControl, LoweredProgram, LoweredTable } from "../v1model/lowered.ts";
 import { storageType, unsigned } from "../v1model/storage.ts";
-import { Symbols } from "./symbols.ts";
+import { byBytes, Symbols } from "./symbols.ts";
 
 /**
  * What a controller may know of the v1model program: the same objects, names and ids as in the P4Info that p4c makes of the emitted
@@ -37,6 +38,7 @@ export function p4info(program: LoweredProgram): Init<P4Info> {
         ...calledActions(c, run).map((a) => action({ ...a, parameters: [] }, symbols)),
       ]),
     ],
+    actionProfiles: controls.flatMap((c) => c.actionProfiles.map((p) => actionProfile(p, c, symbols))),
     counters: controls.flatMap((c) => c.counters.map((counter) => counterArray(counter, symbols))),
     directCounters: controls.flatMap((c) => c.directCounters.map((d) => directCounter(d, symbols))),
     controllerPacketMetadata: controllerHeaders(program, symbols),
@@ -53,6 +55,7 @@ function symbolsOf(program: LoweredProgram): readonly (readonly [ObjectKind, str
     ...program.controls.flatMap((c) => [
       ...of("action", calledActions(c, run)),
       ...of("table", c.tables),
+      ...of("action profile", c.actionProfiles),
       ...of("counter", c.counters),
       ...of("direct counter", c.directCounters),
       ...of("register", c.registers),
@@ -141,11 +144,30 @@ function table(t: LoweredTable, control: LoweredControl, symbols: Symbols): Init
         value: canonicalBytes(value, parameters[i]?.type ?? { kind: "bit", width: 32 }),
       })),
     },
+    implementationId: t.profile === undefined ? 0 : symbols.id("action profile", t.profile.name),
     directResourceIds: t.directCounter === undefined ? [] : [symbols.id("direct counter", t.directCounter)],
     // The P4 text states a size only where the control plane inserts entries; p4c then gives the default one.
     size: BigInt(t.key.length === 0 || t.constEntries.length > 0 ? DEFAULT_SIZE : t.size),
     isConstTable: t.constEntries.length > 0,
     hasInitialEntries: t.constEntries.length > 0,
+  };
+}
+
+function actionProfile(
+  p: LoweredControl["actionProfiles"][number],
+  control: LoweredControl,
+  symbols: Symbols,
+): Init<ActionProfile> {
+  const tables = control.tables
+    .filter((t) => t.profile?.name === p.name)
+    .map((t) => t.name)
+    .sort(byBytes);
+  return {
+    preamble: preamble("action profile", p.name, symbols, p.doc),
+    tableIds: tables.map((name) => symbols.id("table", name)),
+    withSelector: p.selector !== undefined,
+    size: BigInt(p.size),
+    maxGroupSize: p.selector?.maxGroupSize ?? 0,
   };
 }
 

@@ -51,7 +51,7 @@ function idOf(kind: ObjectKind, hash: number): number {
 }
 
 /** Order of bytes, not of a locale. Names are ASCII. */
-function byBytes(a: string, b: string): number {
+export function byBytes(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

@@ -16,6 +16,7 @@ export interface ControlIdentifiers {
   readonly actions: ReadonlyMap<string, string>;
   readonly registers: ReadonlyMap<string, string>;
   readonly counters: ReadonlyMap<string, string>;
+  readonly actionProfiles: ReadonlyMap<string, string>;
   /** What is taken inside the control, for the names of local variables. */
   readonly scope: Names;
 }
@@ -60,6 +61,7 @@ function controlIdentifiers(control: Control, type: string, global: Names): Cont
     t.directCounter === undefined ? [] : [{ name: t.directCounter }],
   );
   const counters = allot([...control.counters, ...direct], "counter");
+  const actionProfiles = allot(control.actionProfiles, "profile");
   return {
     type,
     instance: new Names(global.has(control.name) ? [control.name] : []).take(control.name, "instance"),
@@ -67,6 +69,7 @@ function controlIdentifiers(control: Control, type: string, global: Names): Cont
     actions,
     registers,
     counters,
+    actionProfiles,
     scope,
   };
 }

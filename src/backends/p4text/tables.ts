@@ -12,6 +12,8 @@ export interface TableText {
     readonly match: MatchKind;
     readonly type: DataType;
   }[];
+  /** Fields whose hash chooses among the members of a group. */
+  readonly selectors?: readonly Doc[];
   readonly actions: readonly { readonly local: string; readonly defaultOnly: boolean }[];
   readonly size: number;
   readonly defaultAction: CallText & { readonly constant: boolean };
@@ -34,10 +36,10 @@ export function tableText(t: TableText): Doc {
   const body: Doc[] = [];
   if (t.key.length > 0)
     body.push(
-      braces(
-        "key =",
-        t.key.map((k) => concat(k.expression, `: ${k.match} @name(${quote(k.name)});`)),
-      ),
+      braces("key =", [
+        ...t.key.map((k) => concat(k.expression, `: ${k.match} @name(${quote(k.name)});`)),
+        ...(t.selectors ?? []).map((k) => concat(k, ": selector;")),
+      ]),
     );
   body.push(
     braces(

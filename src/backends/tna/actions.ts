@@ -73,6 +73,10 @@ function stepOf(
     }
     case "registerUpdate":
       return [execution(s, name, updates, context)];
+    case "hash":
+    case "random":
+      // Refused.
+      return [];
   }
 }
 

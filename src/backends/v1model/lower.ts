@@ -1,5 +1,6 @@
 import type {
   Action,
+  ActionProfile,
   Block,
   Control,
   HeaderType,
@@ -155,9 +156,18 @@ class ControlLowering {
               },
             ],
       ),
+      actionProfiles: c.actionProfiles.map((p) => this.#profile(p)),
       actions: c.actions.map((a) => this.#action(a)),
       tables: c.tables.map((t) => this.#table(t)),
       block: new BlockLowering(c.gress, this.#ids, c).block(c.apply),
+    };
+  }
+
+  #profile(profile: ActionProfile): LoweredControl["actionProfiles"][number] {
+    const { actionProfiles } = this.#own;
+    return {
+      ...profile,
+      local: identifier(actionProfiles, profile.name, "action profile", this.#control.name),
     };
   }
 
@@ -184,10 +194,12 @@ class ControlLowering {
     const actions = table.actions.map((a) => reference(a, false));
     if (!table.actions.includes(table.defaultAction.action))
       actions.push(reference(table.defaultAction.action, true));
+    const profile = this.#control.actionProfiles.find((p) => p.name === table.implementation);
     return {
       ...table,
       local: identifier(this.#own.tables, table.name, "table", this.#control.name),
       actions,
+      ...(profile === undefined ? {} : { profile: this.#profile(profile) }),
       ...(table.directCounter === undefined
         ? {}
         : {

@@ -1,8 +1,11 @@
 import type {
   ActionCall,
+  ActionProfile,
+  Constant,
   Counter,
   DataType,
   Expression,
+  HashAlgorithm,
   Program,
   Register,
   SetValidity,
@@ -62,6 +65,7 @@ export interface LoweredControl {
     readonly local: string;
     readonly table: string;
   }[];
+  readonly actionProfiles: readonly (ActionProfile & { readonly local: string })[];
   readonly actions: readonly LoweredAction[];
   readonly tables: readonly LoweredTable[];
   readonly block: LoweredBlock;
@@ -80,6 +84,7 @@ export interface LoweredTable extends Omit<Table, "actions"> {
   readonly local: string;
   readonly actions: readonly ActionReference[];
   readonly directCounterLocal?: string;
+  readonly profile?: LoweredControl["actionProfiles"][number];
 }
 
 export interface ActionReference {
@@ -122,9 +127,27 @@ export type Step =
       readonly index: Expression;
       readonly value: Expression;
     }
+  /** `into = base + hash mod max` */
+  | {
+      readonly kind: "hash";
+      readonly algorithm: HashAlgorithm;
+      readonly fields: readonly Expression[];
+      readonly base: Constant;
+      readonly max: Constant;
+      readonly into: StoredTarget;
+    }
+  | {
+      readonly kind: "random";
+      readonly low: Expression;
+      readonly high: Expression;
+      readonly into: StoredTarget;
+    }
   | { readonly kind: "declare"; readonly local: Local; readonly value?: Expression }
   /** Register updates, each read, computed and written before another packet can come in between. */
   | { readonly kind: "atomic"; readonly updates: readonly (readonly Step[])[] };
+
+/** What an extern can write itself: a whole field or variable. */
+export type StoredTarget = Exclude<Target, { readonly kind: "slice" }> | LocalTarget;
 
 export interface LocalTarget {
   readonly kind: "local";

@@ -1,9 +1,18 @@
-import type { Control, Expression, RegisterUpdate, StraightStatement } from "../../ir/index.ts";
+import type {
+  Constant,
+  Control,
+  Expression,
+  Hash,
+  RegisterUpdate,
+  StraightStatement,
+  Target,
+} from "../../ir/index.ts";
+import { bit, hashAlgorithms, widthOf } from "../../ir/index.ts";
 import { BackendError } from "../backenderror.ts";
 import { type ControlIdentifiers, identifier } from "../p4text/identifiers.ts";
-import type { Names } from "../p4text/names.ts";
+import { Names } from "../p4text/names.ts";
 import { rewrite, some } from "../p4text/rewrite.ts";
-import type { Local, Step } from "./lowered.ts";
+import type { Local, Step, StoredTarget } from "./lowered.ts";
 import { asIndex, fromStorage, storageType, toStorage } from "./storage.ts";
 
 /** Straight-line code of one scope: an action's body, or what stands in a control's apply. */
@@ -33,30 +42,64 @@ export class StraightLowering {
         continue;
       }
       flush();
-      out.push(this.#step(s));
+      out.push(...this.#step(s));
     }
     flush();
     return out;
   }
 
-  #step(s: Exclude<StraightStatement, RegisterUpdate>): Step {
+  #step(s: Exclude<StraightStatement, RegisterUpdate>): readonly Step[] {
     switch (s.kind) {
       case "assign":
-        return { kind: "assign", target: s.target, value: typedParameters(s.value) };
+        return [{ kind: "assign", target: s.target, value: typedParameters(s.value) }];
       case "setValidity":
-        return s;
-      case "count":
-        return {
-          kind: "count",
-          counter: s.counter,
-          counterLocal: identifier(this.#own?.counters ?? new Map(), s.counter, "counter", this.#owner),
-          index: asIndex(typedParameters(s.index)),
-        };
+        return [s];
+      case "count": {
+        const counters = this.#own?.counters ?? new Map();
+        return [
+          {
+            kind: "count",
+            counter: s.counter,
+            counterLocal: identifier(counters, s.counter, "counter", this.#owner),
+            index: asIndex(typedParameters(s.index)),
+          },
+        ];
+      }
       case "drop":
-        return { kind: "drop" };
+        return [{ kind: "drop" }];
       case "clone":
-        return { kind: "clone", session: asIndex(typedParameters(s.session)) };
+        return [{ kind: "clone", session: asIndex(typedParameters(s.session)) }];
+      case "hash": {
+        const { algorithm } = s;
+        const fields = s.fields.map(typedParameters);
+        const base: Constant = { kind: "constant", type: s.into.type, value: s.base };
+        const max = bucketCount(s);
+        return this.#stored(s.into, "hash_value", (into) => ({
+          kind: "hash",
+          algorithm,
+          fields,
+          base,
+          max,
+          into,
+        }));
+      }
+      case "random": {
+        const [low, high] = [typedParameters(s.low), typedParameters(s.high)];
+        return this.#stored(s.into, "random_value", (into) => ({ kind: "random", low, high, into }));
+      }
     }
+  }
+
+  /** An extern writes whole fields; a part of one gets its value by a variable. */
+  #stored(target: Target, name: string, make: (into: StoredTarget) => Step): readonly Step[] {
+    if (target.kind !== "slice") return [make(target)];
+    const names = this.#names ?? new Names();
+    const local: Local = { name: names.take(name), type: target.type };
+    return [
+      { kind: "declare", local },
+      make({ kind: "local", ...local }),
+      { kind: "assign", target, value: reference(local) },
+    ];
   }
 
   /** Read, compute, write, hand out. A value that is used twice goes to a local variable, once only in place. */
@@ -103,6 +146,13 @@ export class StraightLowering {
       steps.push({ kind: "assign", target: s.into, value: resolve(s.output, next) });
     return steps;
   }
+}
+
+/** v1model's `max`: as many buckets as are asked for, or as the hash and the target have values. */
+function bucketCount({ algorithm, buckets, into }: Hash): Constant {
+  const bits = Math.min(hashAlgorithms[algorithm], widthOf(into.type));
+  const value = buckets ?? 1n << BigInt(bits);
+  return { kind: "constant", type: bit(value < 1n << 32n ? 32 : 64), value };
 }
 
 /** Parameters as the program declares them; the stored ones are unsigned. */

@@ -2,7 +2,7 @@ import type { Diagnostic } from "../diagnostics.ts";
 import type { Program } from "../program.ts";
 import type { SourceLocation } from "../source.ts";
 import type { ApplyTable, Block, Statement, StraightStatement } from "../statements.ts";
-import { placedStatements } from "../walk.ts";
+import { placedStatements, targetOf } from "../walk.ts";
 import type { Names } from "./names.ts";
 
 type Report = (d: Diagnostic) => void;
@@ -96,12 +96,8 @@ class Flow {
     return body.reduce((s, statement) => this.#straight(statement, s, at), state);
   }
 
-  #straight(s: StraightStatement, state: State, at: SourceLocation | undefined): State {
-    if (s.kind === "drop") return { ...state, outputSet: true };
-    if (s.kind === "assign" && s.target.kind === "intrinsic") {
-      const sets = s.target.name === "egress_port" || s.target.name === "multicast_group";
-      return sets ? { ...state, outputSet: true } : state;
-    }
+  #straight(s: StraightStatement, before: State, at: SourceLocation | undefined): State {
+    const state = setsOutput(s) ? { ...before, outputSet: true } : before;
     if (s.kind !== "registerUpdate") return state;
     if (state.accessed.has(s.register))
       this.#twice("GP1601", `register ${s.register} is used`, state.accessed.get(s.register), s.at ?? at);
@@ -132,6 +128,15 @@ class Flow {
     const message = `${what} twice on one path${firstIn(first)}`;
     this.#report({ code, message, at, ...(code === "GP1601" ? { target: "tna" } : {}) });
   }
+}
+
+/** Whether the statement says where the packet goes. */
+function setsOutput(s: StraightStatement): boolean {
+  const target = targetOf(s);
+  return (
+    s.kind === "drop" ||
+    (target?.kind === "intrinsic" && (target.name === "egress_port" || target.name === "multicast_group"))
+  );
 }
 
 function firstIn(at: SourceLocation | undefined): string {
@@ -228,8 +233,11 @@ function checkUse(program: Program, report: Report): void {
     if (s.kind === "count") used.add(s.counter);
   }
   for (const c of program.controls) {
-    for (const t of c.tables) for (const a of t.actions) used.add(a);
-    for (const object of [c, ...c.tables, ...c.actions, ...c.registers, ...c.counters]) {
+    for (const t of c.tables) {
+      for (const a of t.actions) used.add(a);
+      if (t.implementation !== undefined) used.add(t.implementation);
+    }
+    for (const object of [c, ...c.tables, ...c.actions, ...c.registers, ...c.counters, ...c.actionProfiles]) {
       if (!used.has(object.name))
         report({ code: "GP1506", message: `${object.name} is never used`, at: object.at });
     }

@@ -1,4 +1,5 @@
 import type { Diagnostic } from "../diagnostics.ts";
+import type { ActionProfile } from "../externs.ts";
 import {
   type Action,
   type Control,
@@ -27,6 +28,7 @@ export class Names {
   readonly tables = new Map<string, Table>();
   readonly registers = new Map<string, Register>();
   readonly counters = new Map<string, Counter>();
+  readonly actionProfiles = new Map<string, ActionProfile>();
 
   constructor(program: Program) {
     for (const h of program.headers) {
@@ -41,6 +43,7 @@ export class Names {
       for (const t of c.tables) this.tables.set(t.name, t);
       for (const r of c.registers) this.registers.set(r.name, r);
       for (const k of c.counters) this.counters.set(k.name, k);
+      for (const p of c.actionProfiles) this.actionProfiles.set(p.name, p);
     }
   }
 
@@ -92,7 +95,7 @@ export function checkNames(program: Program, report: Report): void {
     scope(
       `object of control ${c.name}`,
       "declaration",
-      [...c.registers, ...c.counters, ...directCounters(c), ...c.actions, ...c.tables],
+      [...c.registers, ...c.counters, ...directCounters(c), ...c.actionProfiles, ...c.actions, ...c.tables],
       `${c.name}.`,
     );
     for (const k of c.counters) {

@@ -5,6 +5,7 @@ import type { SourceLocation } from "../source.ts";
 import type { Statement, Target } from "../statements.ts";
 import { type DataType, rangeOf, sameType, typeName, widthOf } from "../types.ts";
 import type { Place } from "../walk.ts";
+import { checkExternStatement } from "./externstatements.ts";
 import type { Names } from "./names.ts";
 
 type Report = (d: Diagnostic) => void;
@@ -57,36 +58,36 @@ export class TypeChecker {
     const context: Context = { place, at: s.at };
     switch (s.kind) {
       case "assign":
-        this.#target(s.target, context);
+        this.target(s.target, context);
         this.expression(s.value, context);
-        this.#same(s.target.type, s.value.type, "assignment", s.at);
+        this.same(s.target.type, s.value.type, "assignment", s.at);
         break;
       case "registerUpdate": {
         const register = this.#names.registers.get(s.register);
-        this.#index(s.index, s.register, register?.size, "register", context);
+        this.index(s.index, s.register, register?.size, "register", context);
         if (register === undefined) {
-          this.#fail("GP1204", `there is no register ${s.register}`, s.at);
+          this.fail("GP1204", `there is no register ${s.register}`, s.at);
           break;
         }
         this.expression(s.next, { ...context, memory: "old" });
-        this.#same(register.type, s.next.type, `new value of ${s.register}`, s.at);
+        this.same(register.type, s.next.type, `new value of ${s.register}`, s.at);
         if (s.output !== undefined) this.expression(s.output, { ...context, memory: "next" });
         if (s.into !== undefined) {
-          this.#target(s.into, context);
-          if (s.output !== undefined) this.#same(s.into.type, s.output.type, `output of ${s.register}`, s.at);
+          this.target(s.into, context);
+          if (s.output !== undefined) this.same(s.into.type, s.output.type, `output of ${s.register}`, s.at);
         }
         break;
       }
       case "count": {
         const counter = this.#names.counters.get(s.counter);
-        this.#index(s.index, s.counter, counter?.size, "counter", context);
-        if (counter === undefined) this.#fail("GP1204", `there is no counter ${s.counter}`, s.at);
+        this.index(s.index, s.counter, counter?.size, "counter", context);
+        if (counter === undefined) this.fail("GP1204", `there is no counter ${s.counter}`, s.at);
         break;
       }
       case "clone":
-        if (place.block !== "ingress") this.#fail("GP1502", "clone stands in egress", s.at);
+        if (place.block !== "ingress") this.fail("GP1502", "clone stands in egress", s.at);
         this.expression(s.session, context);
-        this.#unsigned(s.session, "clone session", s.at);
+        this.unsigned(s.session, "clone session", s.at);
         break;
       case "if":
         this.expression(s.condition, context);
@@ -96,40 +97,44 @@ export class TypeChecker {
         const action = this.#names.actions.get(s.action);
         for (const argument of s.arguments) this.expression(argument, context);
         if (action === undefined) {
-          this.#fail("GP1204", `there is no action ${s.action}`, s.at);
+          this.fail("GP1204", `there is no action ${s.action}`, s.at);
           break;
         }
         if (action.parameters.length !== s.arguments.length) {
           const [takes, given] = [action.parameters.length, s.arguments.length];
-          this.#fail("GP1404", `${s.action} takes ${takes} arguments, not ${given}`, s.at);
+          this.fail("GP1404", `${s.action} takes ${takes} arguments, not ${given}`, s.at);
         }
         action.parameters.forEach((p, i) => {
           const argument = s.arguments[i];
           if (argument !== undefined)
-            this.#same(p.type, argument.type, `parameter ${p.name} of ${s.action}`, s.at);
+            this.same(p.type, argument.type, `parameter ${p.name} of ${s.action}`, s.at);
         });
         break;
       }
       case "setValidity":
-        if (!this.#names.headers.has(s.header)) this.#fail("GP1204", `there is no header ${s.header}`, s.at);
+        if (!this.#names.headers.has(s.header)) this.fail("GP1204", `there is no header ${s.header}`, s.at);
+        break;
+      case "hash":
+      case "random":
+        checkExternStatement(s, context, this);
         break;
       default:
         break;
     }
   }
 
-  #target(t: Target, context: Context): void {
+  target(t: Target, context: Context): void {
     this.expression(t, { ...context, isWritten: true });
     const block = context.place.block;
     if (t.kind === "intrinsic") {
       const allowed: readonly string[] = intrinsics[t.name].write;
       if (!allowed.includes(block))
-        this.#fail("GP1502", `${t.name} cannot be written in ${block}`, context.at);
+        this.fail("GP1502", `${t.name} cannot be written in ${block}`, context.at);
     }
     if (t.kind === "slice") {
       const whole: string = t.operand.kind;
       if (whole !== "field" && whole !== "metadata") {
-        this.#fail("GP1502", "only fields of headers and metadata can be written in part", context.at);
+        this.fail("GP1502", "only fields of headers and metadata can be written in part", context.at);
       }
     }
   }
@@ -157,29 +162,29 @@ export class TypeChecker {
         break;
       case "parameter": {
         const known = context.place.action?.parameters.find((p) => p.name === e.name);
-        if (known === undefined) this.#fail("GP1204", `${e.name} is not a parameter of this action`, at);
-        else this.#same(known.type, e.type, `parameter ${e.name}`, at);
+        if (known === undefined) this.fail("GP1204", `${e.name} is not a parameter of this action`, at);
+        else this.same(known.type, e.type, `parameter ${e.name}`, at);
         break;
       }
       case "intrinsic": {
         const allowed: readonly string[] = intrinsics[e.name].read;
         const { block } = context.place;
         if (!isWritten && !allowed.includes(block))
-          this.#fail("GP1502", `${e.name} is not known in ${block === "parser" ? "the parser" : block}`, at);
+          this.fail("GP1502", `${e.name} is not known in ${block === "parser" ? "the parser" : block}`, at);
         break;
       }
       case "memory":
         if (context.memory === undefined || (e.which === "next" && context.memory === "old")) {
-          this.#fail("GP1602", `"${e.which}" stands outside its register update`, at);
+          this.fail("GP1602", `"${e.which}" stands outside its register update`, at);
         }
         break;
       case "lookahead":
         this.#width(e.type, at);
-        if (e.type.kind !== "bit") this.#fail("GP1104", `lookahead gives bits, not ${typeName(e.type)}`, at);
-        if (context.place.block !== "parser") this.#fail("GP1502", "lookahead stands outside the parser", at);
+        if (e.type.kind !== "bit") this.fail("GP1104", `lookahead gives bits, not ${typeName(e.type)}`, at);
+        if (context.place.block !== "parser") this.fail("GP1502", "lookahead stands outside the parser", at);
         break;
       case "valid":
-        if (!this.#names.headers.has(e.header)) this.#fail("GP1204", `there is no header ${e.header}`, at);
+        if (!this.#names.headers.has(e.header)) this.fail("GP1204", `there is no header ${e.header}`, at);
         break;
       case "unary":
         if ((e.operator === "!") !== (e.operand.type.kind === "bool"))
@@ -203,7 +208,7 @@ export class TypeChecker {
         break;
       case "mux":
         this.#condition(e.condition, at);
-        this.#same(e.whenTrue.type, e.whenFalse.type, "both values of a choice", at);
+        this.same(e.whenTrue.type, e.whenFalse.type, "both values of a choice", at);
         break;
       default:
         e satisfies never;
@@ -214,21 +219,21 @@ export class TypeChecker {
     if (!this.#width(type, at)) return;
     const [low, high] = rangeOf(type);
     if (value < low || value > high) {
-      this.#fail("GP1102", `${what} ${value} does not fit ${typeName(type)} (${low} to ${high})`, at);
+      this.fail("GP1102", `${what} ${value} does not fit ${typeName(type)} (${low} to ${high})`, at);
     }
   }
 
-  #index(index: Expression, name: string, size: number | undefined, what: string, context: Context): void {
+  index(index: Expression, name: string, size: number | undefined, what: string, context: Context): void {
     if (
       index.kind === "constant" &&
       size !== undefined &&
       (index.value < 0n || index.value >= BigInt(size))
     ) {
-      this.#fail("GP1204", `${what} ${name} has no cell ${index.value}; it has ${size}`, context.at);
+      this.fail("GP1204", `${what} ${name} has no cell ${index.value}; it has ${size}`, context.at);
       return;
     }
     this.expression(index, context);
-    this.#unsigned(index, `${what} index`, context.at);
+    this.unsigned(index, `${what} index`, context.at);
   }
 
   #binary(e: Binary, at: SourceLocation | undefined): void {
@@ -244,18 +249,18 @@ export class TypeChecker {
         if (left.type.kind === "bool") this.#wrongOperator(operator, left.type, at);
         if (right.kind === "constant") {
           if (right.value < 0n || (hasWidth(left.type) && right.value >= BigInt(widthOf(left.type))))
-            this.#fail("GP1108", `${typeName(left.type)} is shifted by ${right.value}`, at);
+            this.fail("GP1108", `${typeName(left.type)} is shifted by ${right.value}`, at);
         } else if (right.type.kind !== "bit" || right.type.width > 8) {
-          this.#fail("GP1108", `the shift amount is ${typeName(right.type)}`, at);
+          this.fail("GP1108", `the shift amount is ${typeName(right.type)}`, at);
         }
         break;
       case "==":
       case "!=":
-        this.#same(left.type, right.type, operator, at);
+        this.same(left.type, right.type, operator, at);
         break;
       default:
         if (left.type.kind === "bool") this.#wrongOperator(operator, left.type, at);
-        else this.#same(left.type, right.type, operator, at);
+        else this.same(left.type, right.type, operator, at);
     }
   }
 
@@ -263,7 +268,7 @@ export class TypeChecker {
     const { high, low, operand } = e;
     const within = Number.isInteger(high) && Number.isInteger(low) && low >= 0 && high >= low;
     if (operand.type.kind !== "bit" || !within || high >= widthOf(operand.type)) {
-      this.#fail("GP1107", `bits ${high} to ${low} of a ${typeName(operand.type)}`, at);
+      this.fail("GP1107", `bits ${high} to ${low} of a ${typeName(operand.type)}`, at);
     }
   }
 
@@ -273,38 +278,38 @@ export class TypeChecker {
       (from.kind !== "bool" && to.kind !== "bool" && from.width === to.width) ||
       (from.kind === "bool" && to.kind === "bit" && to.width === 1) ||
       (from.kind === "bit" && from.width === 1 && to.kind === "bool");
-    if (!allowed) this.#fail("GP1106", `${typeName(from)} cannot be cast to ${typeName(to)}`, at);
+    if (!allowed) this.fail("GP1106", `${typeName(from)} cannot be cast to ${typeName(to)}`, at);
   }
 
   #declared(type: DataType | undefined, e: Expression, what: string, at: SourceLocation | undefined): void {
-    if (type === undefined) this.#fail("GP1204", `there is no ${what}`, at);
-    else this.#same(type, e.type, what, at);
+    if (type === undefined) this.fail("GP1204", `there is no ${what}`, at);
+    else this.same(type, e.type, what, at);
   }
 
   #width(type: DataType, at: SourceLocation | undefined): boolean {
     if (hasWidth(type)) return true;
-    this.#fail("GP1103", `the type is ${typeName(type)}`, at);
+    this.fail("GP1103", `the type is ${typeName(type)}`, at);
     return false;
   }
 
   #condition(e: Expression, at: SourceLocation | undefined): void {
-    if (e.type.kind !== "bool") this.#fail("GP1104", `a condition is bool, not ${typeName(e.type)}`, at);
+    if (e.type.kind !== "bool") this.fail("GP1104", `a condition is bool, not ${typeName(e.type)}`, at);
   }
 
-  #same(a: DataType, b: DataType, what: string, at: SourceLocation | undefined): void {
+  same(a: DataType, b: DataType, what: string, at: SourceLocation | undefined): void {
     if (hasWidth(a) && hasWidth(b) && !sameType(a, b))
-      this.#fail("GP1104", `${what}: ${typeName(a)} and ${typeName(b)}`, at);
+      this.fail("GP1104", `${what}: ${typeName(a)} and ${typeName(b)}`, at);
   }
 
-  #unsigned(e: Expression, what: string, at: SourceLocation | undefined): void {
-    if (e.type.kind !== "bit") this.#fail("GP1104", `a ${what} is a bit value, not ${typeName(e.type)}`, at);
+  unsigned(e: Expression, what: string, at: SourceLocation | undefined): void {
+    if (e.type.kind !== "bit") this.fail("GP1104", `a ${what} is a bit value, not ${typeName(e.type)}`, at);
   }
 
   #wrongOperator(operator: string, type: DataType, at: SourceLocation | undefined): void {
-    this.#fail("GP1105", `${operator} is not for ${typeName(type)}`, at);
+    this.fail("GP1105", `${operator} is not for ${typeName(type)}`, at);
   }
 
-  #fail(code: RuleCode, message: string, at: SourceLocation | undefined): void {
+  fail(code: RuleCode, message: string, at: SourceLocation | undefined): void {
     this.#report({ code, message, at });
   }
 }

@@ -167,6 +167,16 @@ if (c) { ${this.next(node.trueNext, node.path)} } else { ${this.next(node.falseN
     return store;
   }
 
+  /**
+   * The actions that entries of a table may run. p4c gives each table copies of its actions, so that a member of a profile
+   * that tables share may hold the copy of another table.
+   */
+  private actionIds(table: Table): readonly number[] {
+    if (table.actionProfile === undefined) return table.actionIds;
+    const sharing = this.pipeline.tables.filter((other) => other.actionProfile === table.actionProfile);
+    return sharing.flatMap((other) => other.actionIds);
+  }
+
   private dispatch(table: Table, index: number): string {
     const indirect = table.implementation !== "simple";
     const onHit = table.nextOnHit;
@@ -178,7 +188,7 @@ if (c) { ${this.next(node.trueNext, node.path)} } else { ${this.next(node.falseN
     const trace = this.scope.tracing
       ? `trace(tableEvent(${JSON.stringify(table.name)}, hit, e, ${indirect ? "r" : "e"}));`
       : "";
-    const ids = new Set(table.actionIds);
+    const ids = new Set(this.actionIds(table));
     if (table.defaultEntry !== undefined) ids.add(table.defaultEntry.actionId);
     const cases = [...ids].map((id) => {
       const { action, index: actionIndex } = this.scope.action(id, table.path);

@@ -20,11 +20,13 @@ import {
   control,
   extract,
   field,
+  hash,
   intrinsic,
   memory,
   meta,
   mux,
   program,
+  random,
   register,
   table,
   update,
@@ -334,6 +336,14 @@ describe("what Tofino cannot do is refused with a code", () => {
       deparser: ["h"],
     });
     expect(codes(p)).toEqual(["GP1816"]);
+  });
+
+  it.each<readonly [string, Program]>([
+    ["a hash", withStatements(hash(x, "crc32", [y]))],
+    ["a random number", withStatements(random(x, y, z))],
+    ["an action profile", withControl({ actionProfiles: [{ name: "c.p", size: 4 }] })],
+  ])("GP1840 %s", (_, p) => {
+    expect(codes(p)).toEqual(["GP1840"]);
   });
 
   it("each code has such a test, but for what the real compiler says, and for parsers", () => {

@@ -1,9 +1,8 @@
 import { NO_ACTION, widthOf } from "../../../ir/index.ts";
 import { BackendError } from "../../backenderror.ts";
 import type { LoweredAction, LoweredControl } from "../lowered.ts";
-import { ActionScope, primitives } from "./actions.ts";
+import { ActionScope, type Parts, primitives } from "./actions.ts";
 import type { JsonObject } from "./json.ts";
-import type { Scalars } from "./scalars.ts";
 
 /** The actions of the program, with the numbers that tables refer to. */
 export class Actions {
@@ -34,9 +33,9 @@ export function addAction(
   action: LoweredAction,
   control: LoweredControl,
   actions: Actions,
-  scalars: Scalars,
+  parts: Parts,
 ): void {
-  const scope = new ActionScope(control.gress, action.name, scalars, action.parameters);
+  const scope = new ActionScope(control.gress, action.name, parts, action.parameters);
   const data = action.parameters.map((p) => ({ name: p.name, bitwidth: widthOf(p.type) }));
   actions.add(action.name, data, primitives(action.steps, scope));
 }

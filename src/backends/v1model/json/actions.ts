@@ -1,6 +1,7 @@
 import type { DataType, Expression } from "../../../ir/index.ts";
 import { widthOf } from "../../../ir/index.ts";
 import type { Gress, Local, Step } from "../lowered.ts";
+import type { Calculations } from "./calculations.ts";
 import { bytesFor, hexstr, type JsonObject } from "./json.ts";
 import type { Scalars } from "./scalars.ts";
 import {
@@ -9,6 +10,7 @@ import {
   destination,
   isDirect,
   operation,
+  place,
   SCALARS,
   type Slot,
   type ValueScope,
@@ -18,18 +20,26 @@ import {
 /** The empty field list of clones: nothing of the packet's metadata goes with them. */
 export const CLONE_FIELD_LIST = 1;
 
+/** Parts of the document that primitives add to. */
+export interface Parts {
+  readonly scalars: Scalars;
+  readonly calculations: Calculations;
+}
+
 /** Names of one action: its parameters are runtime data, its variables live in the scalars. */
 export class ActionScope implements ValueScope {
   readonly gress: Gress;
   readonly #prefix: string;
   readonly #scalars: Scalars;
+  readonly calculations: Calculations;
   readonly #slots = new Map<string, Slot>();
 
   /** @param prefix in front of the names of variables in the scalars: the action or control that owns them. */
-  constructor(gress: Gress, prefix: string, scalars: Scalars, parameters: readonly Local[]) {
+  constructor(gress: Gress, prefix: string, parts: Parts, parameters: readonly Local[]) {
     this.gress = gress;
     this.#prefix = prefix;
-    this.#scalars = scalars;
+    this.#scalars = parts.scalars;
+    this.calculations = parts.calculations;
     parameters.forEach((p, index) => {
       this.#slots.set(p.name, { kind: "data", index });
     });
@@ -90,6 +100,13 @@ function step(s: Step, scope: ActionScope): readonly JsonObject[] {
         op: "clone_ingress_pkt_to_egress",
         parameters: [session, { type: "hexstr", value: hexstr(BigInt(CLONE_FIELD_LIST), bytesFor(32)) }],
       }));
+    case "hash":
+      return hash(s, scope);
+    case "random":
+      return withOperands([s.low, s.high], scope, ([low, high]) => ({
+        op: "modify_field_rng_uniform",
+        parameters: [destination(s.into, scope), low, high],
+      }));
     case "read":
       return withOperands([s.index], scope, ([index]) => ({
         op: "register_read",
@@ -105,6 +122,41 @@ function step(s: Step, scope: ActionScope): readonly JsonObject[] {
         parameters: [{ type: "register_array", value: s.register }, index, stored],
       }));
   }
+}
+
+/**
+ * Fields of headers are copied first, as p4c does it: BMv2 leaves the fields of an invalid header out of a calculation, and the
+ * hash would be one of fewer fields.
+ */
+function hash(s: Extract<Step, { kind: "hash" }>, scope: ActionScope): readonly JsonObject[] {
+  const before: JsonObject[] = [];
+  const input = s.fields.map((f): JsonObject => {
+    if (f.kind === "constant") {
+      const bitwidth = widthOf(f.type);
+      return {
+        type: "hexstr",
+        value: hexstr(BigInt.asUintN(bitwidth, f.value), bytesFor(bitwidth)),
+        bitwidth,
+      };
+    }
+    if (f.kind === "metadata") return { type: "field", value: place(f, scope) ?? [] };
+    const copy: JsonObject = { type: "field", value: [SCALARS, scope.temporary(f.type)] };
+    before.push(assignment(copy, argument(f, scope)));
+    return copy;
+  });
+  const calculation = scope.calculations.add(s.algorithm, input);
+  return [
+    ...before,
+    {
+      op: "modify_field_with_hash_based_offset",
+      parameters: [
+        destination(s.into, scope),
+        constant(s.base.value, s.base.type),
+        { type: "calculation", value: calculation },
+        constant(s.max.value, s.max.type),
+      ],
+    },
+  ];
 }
 
 /** A primitive on values; those that have to be computed go to a temporary first, as p4c does it. */

@@ -4,6 +4,7 @@ import { BackendError } from "../../backenderror.ts";
 import type { LoweredProgram } from "../lowered.ts";
 import { Actions, addAction } from "./actionlist.ts";
 import { CLONE_FIELD_LIST } from "./actions.ts";
+import { Calculations } from "./calculations.ts";
 import { bytesFor, hexstr, type Json, type JsonObject, jsonText } from "./json.ts";
 import { errorsOf, parser } from "./parser.ts";
 import { PipelineWriter } from "./pipeline.ts";
@@ -39,16 +40,18 @@ const standardMetadataFields: readonly (readonly [name: string, type: DataType, 
  */
 export function bmv2Document(program: LoweredProgram): JsonObject {
   const scalars = new Scalars(program.source.metadata);
+  const calculations = new Calculations();
+  const sums = checksums(program, calculations);
+  const parts = { scalars, calculations };
   const actions = new Actions();
   const controls = new Map(program.controls.map((c) => [c.name, c]));
-  for (const c of program.controls) for (const a of c.actions) addAction(a, c, actions, scalars);
+  for (const c of program.controls) for (const a of c.actions) addAction(a, c, actions, parts);
 
   const parsed = parser(program, scalars);
-  const ids = { tables: 0, conditionals: 0 };
+  const ids = { tables: 0, conditionals: 0, actionProfiles: 0 };
   const pipelines = [program.ingress, program.egress].map((p, id) =>
-    new PipelineWriter(p.gress, controls, actions, scalars, ids).write(p.block, id),
+    new PipelineWriter(p.gress, controls, actions, parts, ids).write(p.block, id),
   );
-  const sums = checksums(program);
 
   const instances = [
     { name: SCALARS, type: "scalars_0", metadata: true },
@@ -88,11 +91,11 @@ export function bmv2Document(program: LoweredProgram): JsonObject {
     register_arrays: program.controls
       .flatMap((c) => c.registers)
       .map((r, id) => ({ name: r.name, id, size: r.size, bitwidth: widthOf(r.storage) })),
-    calculations: sums.calculations,
+    calculations: calculations.list(),
     learn_lists: [],
     actions: actions.list(),
     pipelines,
-    checksums: sums.checksums,
+    checksums: sums,
     force_arith: [],
     extern_instances: [],
     field_aliases: standardMetadataFields.flatMap(([name, , alias]) =>
@@ -124,8 +127,7 @@ function counterArrays(program: LoweredProgram): readonly Json[] {
 }
 
 /** Updates first, then verifications, each with a calculation of its own. */
-function checksums(program: LoweredProgram): { calculations: readonly Json[]; checksums: readonly Json[] } {
-  const calculations: JsonObject[] = [];
+function checksums(program: LoweredProgram, calculations: Calculations): readonly Json[] {
   const list: JsonObject[] = [];
   const scope = {
     gress: "ingress" as const,
@@ -153,18 +155,17 @@ function checksums(program: LoweredProgram): { calculations: readonly Json[]; ch
           );
         return { type: "field", value: at };
       });
-      calculations.push({ name: `calc_${id}`, id, algo: "csum16", input });
       list.push({
         name: `cksum_${id}`,
         id,
         target: [sum.target.header, sum.target.field],
         type: "generic",
-        calculation: `calc_${id}`,
+        calculation: calculations.add("csum16", input),
         verify: call === "verify",
         update: call === "update",
         if_cond: value({ kind: "valid", type: { kind: "bool" }, header: sum.header }, scope),
       });
     }
   }
-  return { calculations, checksums: list };
+  return list;
 }

@@ -3,9 +3,8 @@ import { NO_ACTION } from "../../../ir/index.ts";
 import { BackendError } from "../../backenderror.ts";
 import type { Gress, LoweredBlock, LoweredControl, LoweredTable } from "../lowered.ts";
 import type { Actions } from "./actionlist.ts";
-import { ActionScope, primitives } from "./actions.ts";
+import { ActionScope, type Parts, primitives } from "./actions.ts";
 import type { JsonObject } from "./json.ts";
-import type { Scalars } from "./scalars.ts";
 import { bmv2Match, hiddenTable, tableJson } from "./tables.ts";
 import { argument, place, SCALARS, value } from "./values.ts";
 
@@ -32,6 +31,7 @@ type Node =
 interface Ids {
   tables: number;
   conditionals: number;
+  actionProfiles: number;
 }
 
 /** Turns a pipeline's block, with its controls put in place, into BMv2's graph of tables and conditionals. */
@@ -39,10 +39,11 @@ export class PipelineWriter {
   readonly #gress: Gress;
   readonly #controls: ReadonlyMap<string, LoweredControl>;
   readonly #actions: Actions;
-  readonly #scalars: Scalars;
+  readonly #parts: Parts;
   readonly #ids: Ids;
   readonly #tables = new Map<string, JsonObject>();
   readonly #conditionals: JsonObject[] = [];
+  readonly #actionProfiles = new Map<string, JsonObject>();
   #steps = 0;
   #nodes = 0;
 
@@ -50,13 +51,13 @@ export class PipelineWriter {
     gress: Gress,
     controls: ReadonlyMap<string, LoweredControl>,
     actions: Actions,
-    scalars: Scalars,
+    parts: Parts,
     ids: Ids,
   ) {
     this.#gress = gress;
     this.#controls = controls;
     this.#actions = actions;
-    this.#scalars = scalars;
+    this.#parts = parts;
     this.#ids = ids;
   }
 
@@ -68,7 +69,7 @@ export class PipelineWriter {
       id,
       init_table: start,
       tables: [...this.#tables.values()],
-      action_profiles: [],
+      action_profiles: [...this.#actionProfiles.values()],
       conditionals: this.#conditionals,
     };
   }
@@ -137,7 +138,7 @@ export class PipelineWriter {
   }
 
   #scope(control: LoweredControl | undefined): ActionScope {
-    return new ActionScope(this.#gress, control?.name ?? this.#gress, this.#scalars, []);
+    return new ActionScope(this.#gress, control?.name ?? this.#gress, this.#parts, []);
   }
 
   /** Straight-line code becomes an action of a table without key, which BMv2 runs as it comes by. */
@@ -159,7 +160,7 @@ export class PipelineWriter {
     const action = control?.actions.find((a) => a.name === name);
     if (action === undefined)
       throw new BackendError("GP2001", "v1model", `the program has no action ${name}`);
-    const scope = new ActionScope(this.#gress, action.name, this.#scalars, []);
+    const scope = new ActionScope(this.#gress, action.name, this.#parts, []);
     const before: JsonObject[] = [];
     action.parameters.forEach((p, i) => {
       const arg = args[i];
@@ -169,7 +170,7 @@ export class PipelineWriter {
         scope.bind(p.name, { kind: "constant", value: arg.value, type: p.type });
         return;
       }
-      const field = this.#scalars.field(`${action.name}.${p.name}`, p.type);
+      const field = this.#parts.scalars.field(`${action.name}.${p.name}`, p.type);
       before.push({
         op: "assign",
         parameters: [{ type: "field", value: [SCALARS, field] }, argument(arg, caller)],
@@ -188,7 +189,7 @@ export class PipelineWriter {
     const key = table.key.map((k) => {
       let target = place(k.expression, scope);
       if (target === undefined) {
-        target = [SCALARS, this.#scalars.temporary(k.expression.type)];
+        target = [SCALARS, this.#parts.scalars.temporary(k.expression.type)];
         before.push({
           op: "assign",
           parameters: [{ type: "field", value: target }, argument(k.expression, scope)],
@@ -238,7 +239,24 @@ export class PipelineWriter {
     }
   }
 
+  #emitProfile({ profile }: LoweredTable): void {
+    if (profile === undefined || this.#actionProfiles.has(profile.name)) return;
+    const { name, size, selector } = profile;
+    const scope = this.#scope(undefined);
+    const chosen =
+      selector === undefined
+        ? {}
+        : {
+            selector: {
+              algo: selector.algorithm,
+              input: selector.keys.map((k) => selectorKey(k, scope)),
+            },
+          };
+    this.#actionProfiles.set(name, { name, id: this.#ids.actionProfiles++, max_size: size, ...chosen });
+  }
+
   #emitTable(node: Extract<Node, { kind: "table" }>, next: string | null): void {
+    this.#emitProfile(node.table);
     const branches = node.hit.length > 0 || node.miss.length > 0;
     const known = this.#tables.get(node.table.name);
     const id = known === undefined ? this.#ids.tables++ : Number(known.id);
@@ -257,6 +275,13 @@ export class PipelineWriter {
       );
     this.#tables.set(node.table.name, json);
   }
+}
+
+function selectorKey(key: Expression, scope: ActionScope): JsonObject {
+  const at = place(key, scope);
+  if (at === undefined)
+    throw new BackendError("GP2004", "v1model", "a key of a selector is no field", key.at);
+  return { type: "field", value: at };
 }
 
 function nodeName(node: Node): string | null {

@@ -44,7 +44,7 @@ export function tableJson(
     id,
     key,
     match_type: tableMatch(table.key),
-    type: "simple",
+    ...implementation(table),
     max_size: tableSize(table),
     with_counters: table.directCounter !== undefined,
     support_timeout: false,
@@ -53,12 +53,17 @@ export function tableJson(
     actions: table.actions.map((a) => a.name),
     base_default_next: next,
     next_tables: nextTables,
-    default_entry: {
-      action_id: defaultId,
-      action_const: table.defaultAction.constant,
-      action_data: defaultData,
-      action_entry_const: table.defaultAction.constant,
-    },
+    // BMv2 has none for tables whose actions stand in a profile.
+    ...(table.profile !== undefined
+      ? {}
+      : {
+          default_entry: {
+            action_id: defaultId,
+            action_const: table.defaultAction.constant,
+            action_data: defaultData,
+            action_entry_const: table.defaultAction.constant,
+          },
+        }),
     ...(table.constEntries.length === 0
       ? {}
       : {
@@ -72,6 +77,13 @@ export function tableJson(
           }),
         }),
   };
+}
+
+/** Where the actions of the entries stand: in the table, in a profile, or in a profile with groups. */
+function implementation({ profile }: LoweredTable): JsonObject {
+  if (profile === undefined) return { type: "simple" };
+  const type = profile.selector === undefined ? "indirect" : "indirect_ws";
+  return { type, action_profile: profile.name };
 }
 
 /** A table without a key, which runs its only action for every packet that comes by. */

@@ -1,4 +1,4 @@
-import type { Expression, Target } from "../../../ir/index.ts";
+import type { Expression, HashAlgorithm, Target } from "../../../ir/index.ts";
 import { expression, negation, type Scope } from "../../p4text/expressions.ts";
 import {
   braces,
@@ -90,6 +90,7 @@ export function stepsText(steps: readonly Step[], gress: Gress): readonly Doc[] 
 function stepText(s: Step, gress: Gress): readonly Doc[] {
   const scope = scopeOf(gress);
   const text = (e: Expression): Doc => expression(e, scope);
+  const sized = (e: Expression): Doc => expression(e, scope, true);
   switch (s.kind) {
     case "assign":
       return [assignment(targetText(s.target, gress), text(s.value))];
@@ -105,6 +106,19 @@ function stepText(s: Step, gress: Gress): readonly Doc[] {
       return ["mark_to_drop(standard_metadata);"];
     case "clone":
       return [list("clone(", ["CloneType.I2E", text(s.session)], ");")];
+    case "hash": {
+      const fields = group("{", nest(line, join(concat(",", line), s.fields.map(sized))), line, "}");
+      const items = [
+        targetText(s.into, gress),
+        algorithmText(s.algorithm),
+        sized(s.base),
+        fields,
+        sized(s.max),
+      ];
+      return [list("hash(", items, ");")];
+    }
+    case "random":
+      return [list("random(", [targetText(s.into, gress), sized(s.low), sized(s.high)], ");")];
     case "read":
       return [list(`${s.registerLocal}.read(`, [s.into.name, text(s.index)], ");")];
     case "write":
@@ -112,6 +126,11 @@ function stepText(s: Step, gress: Gress): readonly Doc[] {
     case "atomic":
       return [braces("@atomic", [blankBetween(s.updates.map((u) => lines(stepsText(u, gress))))])];
   }
+}
+
+/** The algorithm as v1model names it. */
+export function algorithmText(algorithm: HashAlgorithm): string {
+  return `HashAlgorithm.${algorithm}`;
 }
 
 function blankBetween(parts: readonly Doc[]): Doc {

@@ -1,11 +1,12 @@
-import { type ActionCall, typeName } from "../../../ir/index.ts";
+import { type ActionCall, hashAlgorithms, typeName } from "../../../ir/index.ts";
 import { counterDoc, documented, objectTexts } from "../../p4text/declarations.ts";
+
 import { expression } from "../../p4text/expressions.ts";
 import { braces, concat, type Doc, lines, list } from "../../p4text/layout.ts";
 import { nameAnnotation, tableText } from "../../p4text/tables.ts";
 import type { LoweredAction, LoweredControl, LoweredTable } from "../lowered.ts";
 import { storageType, unsigned } from "../storage.ts";
-import { scopeOf, stepsText } from "./blocks.ts";
+import { algorithmText, scopeOf, stepsText } from "./blocks.ts";
 
 const COUNTER_TYPE = { packets: "packets", bytes: "bytes", both: "packets_and_bytes" } as const;
 
@@ -32,9 +33,17 @@ export function declarations(control: LoweredControl): readonly Doc[] {
         text: `direct_counter(CounterType.${COUNTER_TYPE.both}) ${c.local};`,
       })),
     ),
+    ...objectTexts(control.actionProfiles.map((p) => ({ name: p.name, doc: p.doc, text: profileText(p) }))),
     ...control.actions.map((a) => actionText(a, control)),
     ...control.tables.map((t) => documented(t.doc, v1modelTable(t, control))),
   ];
+}
+
+function profileText({ local, size, selector }: LoweredControl["actionProfiles"][number]): string {
+  if (selector === undefined) return `action_profile(${size}) ${local};`;
+  const { algorithm, maxGroupSize } = selector;
+  const limit = maxGroupSize === undefined ? "" : `@max_group_size(${maxGroupSize}) `;
+  return `${limit}action_selector(${algorithmText(algorithm)}, ${size}, ${hashAlgorithms[algorithm]}) ${local};`;
 }
 
 export function instanceTexts(instances: LoweredControl["instances"]): readonly Doc[] {
@@ -89,6 +98,10 @@ function v1modelTable(table: LoweredTable, control: LoweredControl): Doc {
       constant: table.defaultAction.constant,
     },
     entries: table.constEntries.map((e) => ({ ...call(e), keys: e.keys })),
-    properties: table.directCounterLocal === undefined ? [] : [`counters = ${table.directCounterLocal};`],
+    selectors: (table.profile?.selector?.keys ?? []).map((k) => expression(k, scopeOf(control.gress))),
+    properties: [
+      ...(table.directCounterLocal === undefined ? [] : [`counters = ${table.directCounterLocal};`]),
+      ...(table.profile === undefined ? [] : [`implementation = ${table.profile.local};`]),
+    ],
   });
 }

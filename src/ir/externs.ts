@@ -1,0 +1,38 @@
+import type { FieldReference, MetadataReference } from "./expressions.ts";
+import type { SourceLocation } from "./source.ts";
+
+/**
+ * Hash functions, with the bits of their results. `identity` is the number that its input makes, of which the low 32 bits count.
+ * `csum16` is the Internet checksum (RFC 1071); crc16 is CRC-16/ARC, crc32 that of Ethernet.
+ */
+export const hashAlgorithms = {
+  crc16: 16,
+  crc32: 32,
+  csum16: 16,
+  xor16: 16,
+  identity: 32,
+} as const;
+
+export type HashAlgorithm = keyof typeof hashAlgorithms;
+
+/**
+ * Actions with their data, kept apart from the entries that use them: an entry of a table with this implementation names a member, or
+ * with a selector a group of members. Members and groups are the control plane's.
+ */
+export interface ActionProfile {
+  /** `control.profile` */
+  readonly name: string;
+  /** Most members. */
+  readonly size: number;
+  readonly selector?: Selector;
+  readonly doc?: string;
+  readonly at?: SourceLocation;
+}
+
+/** Which member of a group a packet takes: the hash of the keys chooses, the same for all tables that share the profile. */
+export interface Selector {
+  readonly algorithm: HashAlgorithm;
+  readonly keys: readonly (FieldReference | MetadataReference)[];
+  /** Most members of a group, each counted as often as its weight says; without it the profile's size is the limit. */
+  readonly maxGroupSize?: number;
+}
