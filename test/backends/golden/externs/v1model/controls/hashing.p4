@@ -12,7 +12,7 @@ control Hashing(inout headers_t hdr,
             HashAlgorithm.crc16,
             32w0,
             { hdr.op.a, hdr.op.b, hdr.op.c, hdr.op.signed, 12w171, hdr.op.d[3:0] },
-            32w0x10000
+            32w0x010000
         );
         hash(
             hdr.op.h16,
@@ -37,7 +37,7 @@ control Hashing(inout headers_t hdr,
             32w100
         );
         hdr.op.h16[11:4] = hash_value;
-        hash(meta.path, HashAlgorithm.crc16, 16w0, { hdr.op.d + 1 }, 32w0x10000);
+        hash(meta.path, HashAlgorithm.crc16, 16w0, { hdr.op.d + 1 }, 32w0x010000);
     }
 
     @name(".hashing.crc32")
@@ -47,7 +47,7 @@ control Hashing(inout headers_t hdr,
             HashAlgorithm.crc32,
             32w0,
             { hdr.op.a, hdr.op.b, hdr.op.c, hdr.op.signed, 12w171, hdr.op.d[3:0] },
-            64w0x100000000
+            64w0x0100000000
         );
         hash(
             hdr.op.h16,
@@ -72,7 +72,7 @@ control Hashing(inout headers_t hdr,
             32w100
         );
         hdr.op.h16[11:4] = hash_value;
-        hash(meta.path, HashAlgorithm.crc32, 16w0, { hdr.op.d + 1 }, 32w0x10000);
+        hash(meta.path, HashAlgorithm.crc32, 16w0, { hdr.op.d + 1 }, 32w0x010000);
     }
 
     @name(".hashing.csum16")
@@ -82,7 +82,7 @@ control Hashing(inout headers_t hdr,
             HashAlgorithm.csum16,
             32w0,
             { hdr.op.a, hdr.op.b, hdr.op.c, hdr.op.signed, 12w171, hdr.op.d[3:0] },
-            32w0x10000
+            32w0x010000
         );
         hash(
             hdr.op.h16,
@@ -107,7 +107,7 @@ control Hashing(inout headers_t hdr,
             32w100
         );
         hdr.op.h16[11:4] = hash_value;
-        hash(meta.path, HashAlgorithm.csum16, 16w0, { hdr.op.d + 1 }, 32w0x10000);
+        hash(meta.path, HashAlgorithm.csum16, 16w0, { hdr.op.d + 1 }, 32w0x010000);
     }
 
     @name(".hashing.xor16")
@@ -117,7 +117,7 @@ control Hashing(inout headers_t hdr,
             HashAlgorithm.xor16,
             32w0,
             { hdr.op.a, hdr.op.b, hdr.op.c, hdr.op.signed, 12w171, hdr.op.d[3:0] },
-            32w0x10000
+            32w0x010000
         );
         hash(
             hdr.op.h16,
@@ -142,7 +142,7 @@ control Hashing(inout headers_t hdr,
             32w100
         );
         hdr.op.h16[11:4] = hash_value;
-        hash(meta.path, HashAlgorithm.xor16, 16w0, { hdr.op.d + 1 }, 32w0x10000);
+        hash(meta.path, HashAlgorithm.xor16, 16w0, { hdr.op.d + 1 }, 32w0x010000);
     }
 
     @name(".hashing.identity")
@@ -152,7 +152,7 @@ control Hashing(inout headers_t hdr,
             HashAlgorithm.identity,
             32w0,
             { hdr.op.d, hdr.op.c, hdr.op.a[7:0] },
-            64w0x100000000
+            64w0x0100000000
         );
         hash(
             hdr.op.h16,
@@ -171,12 +171,12 @@ control Hashing(inout headers_t hdr,
             32w100
         );
         hdr.op.h16[11:4] = hash_value;
-        hash(meta.path, HashAlgorithm.identity, 16w0, { hdr.op.d + 1 }, 32w0x10000);
+        hash(meta.path, HashAlgorithm.identity, 16w0, { hdr.op.d + 1 }, 32w0x010000);
     }
 
     @name(".hashing.both")
     action both() {
-        hash(hdr.op.h32, HashAlgorithm.crc32, 32w0, { hdr.more.a, hdr.op.b }, 64w0x100000000);
+        hash(hdr.op.h32, HashAlgorithm.crc32, 32w0, { hdr.more.a, hdr.op.b }, 64w0x0100000000);
     }
 
     @name(".hashing.algorithm")
@@ -194,8 +194,8 @@ control Hashing(inout headers_t hdr,
         const entries = {
             0: crc32(0);
             1: csum16(1000);
-            2: xor16(0x7d0);
-            3: identity(0xbb8);
+            2: xor16(0x07d0);
+            3: identity(0x0bb8);
         }
         default_action = crc16(0);
     }
