@@ -5,19 +5,14 @@
 control Balance(inout headers_t hdr,
                 inout metadata_t meta,
                 inout standard_metadata_t standard_metadata) {
-    @name(".balance.routed")
-    direct_counter(CounterType.packets_and_bytes) routed;
+    @name(".balance.routed") direct_counter(CounterType.packets_and_bytes) routed;
 
     // Where packets go.
     @name(".balance.next_hops")
-    @max_group_size(8)
-    action_selector(HashAlgorithm.crc16, 64, 16) next_hops;
+    @max_group_size(8) action_selector(HashAlgorithm.crc16, 64, 16) next_hops;
 
-    @name(".balance.marks")
-    action_profile(16) marks;
-
-    @name(".balance.paths")
-    action_selector(HashAlgorithm.crc32, 32, 32) paths;
+    @name(".balance.marks") action_profile(16) marks;
+    @name(".balance.paths") action_selector(HashAlgorithm.crc32, 32, 32) paths;
 
     @name(".balance.to_port")
     action to_port(bit<9> port) {
