@@ -138,6 +138,20 @@ export function ipv4HeaderChecksum(bytes: Uint8Array, offset: number): number {
   return ~onesComplementSum(bytes, offset, offset + 20, 0) & 0xffff;
 }
 
+/**
+ * Sums up a frame whose payload is final, for payloads that no switch changes: then receivers refuse what was damaged on the way. A sum
+ * of 0 is sent as ffff (RFC 768), since 0 says that there is none.
+ */
+export function writeUdpChecksum(frame: Uint8Array): void {
+  const at = UDP_AT + 6;
+  frame[at] = 0;
+  frame[at + 1] = 0;
+  const { src_addr, dst_addr } = ipv4Codec.decode(frame, IPV4_AT);
+  const checksum = ~udpChecksumSum(frame, src_addr, dst_addr, frame.length) & 0xffff || 0xffff;
+  frame[at] = checksum >> 8;
+  frame[at + 1] = checksum & 255;
+}
+
 /** Folded sum over pseudo header and datagram; 0xffff when the checksum is right. */
 function udpChecksumSum(frame: Uint8Array, src: number, dst: number, end: number): number {
   const pseudo =
