@@ -1,5 +1,5 @@
 import type { HeaderType, Program } from "../ir/index.ts";
-import { typeName, widthOf } from "../ir/index.ts";
+import { memberPath, typeName, unionsOf, widthOf } from "../ir/index.ts";
 
 /** The packet formats of a program as Markdown: one table per header type, with the place of each field on the wire. */
 export function packetFormats(program: Program): string {
@@ -14,7 +14,19 @@ function order(program: Program): string {
 }
 
 function section(type: HeaderType, program: Program): string {
-  const instances = program.headers.filter((h) => h.headerType === type.name).map((h) => `\`${h.name}\``);
+  const instances = [
+    ...program.headers
+      .filter((h) => h.headerType === type.name)
+      .map(
+        (h) =>
+          `\`${h.name}\`${h.elements === undefined ? "" : ` (up to ${h.elements}, one behind the other)`}`,
+      ),
+    ...unionsOf(program).flatMap((u) =>
+      u.members
+        .filter((m) => m.headerType === type.name)
+        .map((m) => `\`${memberPath(u.name, m.name)}\` (one of \`${u.name}\`)`),
+    ),
+  ];
   const roles = [
     ...(instances.length === 1 && instances[0] === `\`${type.name}\``
       ? []

@@ -23,6 +23,7 @@ export * from "./features/forwarding.ts";
 export * from "./features/internet.ts";
 export * from "./features/priority.ts";
 export { classNames, isPriority, type PriorityFeature, trafficClass } from "./features/trafficclass.ts";
+export type { Header, HeaderStack, HeaderUnion } from "./headers.ts";
 export { accept, lookahead, type ParserBuilder, reject, type StateBuilder } from "./parser.ts";
 export * from "./program.ts";
 export { describe, ProgramError } from "./programerror.ts";

@@ -3,7 +3,6 @@ import { severityOf } from "../ir/diagnostics.ts";
 import type * as ir from "../ir/index.ts";
 import {
   type BitType,
-  bit,
   type IntrinsicName,
   intrinsics,
   NO_ACTION,
@@ -14,10 +13,11 @@ import {
 import type { WireHeader } from "../wire/header.ts";
 import { callSite, placedAt } from "./callsite.ts";
 import { ControlBuilder } from "./control.ts";
+import { type Header, type HeaderStack, Headers, type HeaderUnion } from "./headers.ts";
 import { onlyKnown } from "./options.ts";
 import { ParserBuilder } from "./parser.ts";
 import { ProgramError } from "./programerror.ts";
-import { type Header, Steps } from "./steps.ts";
+import { Steps } from "./steps.ts";
 import { at, Bool, exact, type Literal, NamedConstant, type Numeric, Variable } from "./value.ts";
 
 /**
@@ -110,14 +110,11 @@ export class ProgramBuilder {
   readonly parser = new ParserBuilder((header) => this.headerName(header));
   readonly #options: ProgramOptions;
   readonly #constants = new Map<string, ir.NamedConstant>();
-  readonly #headerTypes: ir.HeaderType[] = [];
-  readonly #headers = new Map<string, { readonly instance: ir.HeaderInstance; readonly handle: object }>();
-  readonly #names = new WeakMap<object, string>();
+  readonly #headers = new Headers();
   readonly #metadata: ir.MetadataField[] = [];
   readonly #checksums: ir.Checksum[] = [];
   readonly #controls: ControlBuilder[] = [];
   readonly #steps = { ingress: this.#phases(), egress: this.#phases() };
-  readonly #deparser: string[] = [];
   readonly #built = new Map<unknown, unknown>();
   #packetIn: string | undefined;
   #packetOut: string | undefined;
@@ -202,55 +199,34 @@ export class ProgramBuilder {
     ) as { readonly [N in K]: NamedConstant<T> };
   }
 
-  /** A header and its type, from its declaration. Emitted by the deparser in order of declaration. */
-  header<F extends string>(declaration: WireHeader<F>): Header<F> {
-    return this.#instance(declaration, true);
+  /**
+   * A header and its type, from its declaration; the name is the declaration's when none is given. Emitted by the deparser in order of
+   * declaration.
+   */
+  header<F extends string>(declaration: WireHeader<F>, name: string = declaration.name): Header<F> {
+    return this.#headers.header(declaration, name, true);
+  }
+
+  /** A stack of headers of one type, emitted in its place: the valid ones in order. */
+  stack<F extends string>(name: string, declaration: WireHeader<F>, size: number): HeaderStack<F> {
+    return this.#headers.stack(name, declaration, size);
+  }
+
+  /** Headers of which a packet has at most one, by their names in the union. Tofino has no unions. */
+  union<const M extends Readonly<Record<string, WireHeader>>>(name: string, members: M): HeaderUnion<M> {
+    return this.#headers.union(name, members);
   }
 
   /** The header in front of packets to the controller (`packet_in`). */
   packetIn<F extends string>(declaration: WireHeader<F>): Header<F> {
     this.#packetIn = only("packetIn", this.#packetIn, declaration.name);
-    return this.#instance(declaration, false);
+    return this.#headers.header(declaration, declaration.name, false);
   }
 
   /** The header in front of packets from the controller (`packet_out`). */
   packetOut<F extends string>(declaration: WireHeader<F>): Header<F> {
     this.#packetOut = only("packetOut", this.#packetOut, declaration.name);
-    return this.#instance(declaration, false);
-  }
-
-  #instance<F extends string>(declaration: WireHeader<F>, emitted: boolean): Header<F> {
-    const known = this.#headers.get(declaration.name);
-    const fields = declaration.fields.map((f) =>
-      Object.freeze({ name: f.name, type: bit(f.bits), ...(f.doc === undefined ? {} : { doc: f.doc }) }),
-    );
-    if (known !== undefined) {
-      const type = this.#headerTypes.find((t) => t.name === declaration.name);
-      if (JSON.stringify(type?.fields) === JSON.stringify(fields)) return known.handle as Header<F>;
-    }
-    this.#headerTypes.push(
-      at({
-        name: declaration.name,
-        fields: Object.freeze(fields),
-        ...(declaration.doc === undefined ? {} : { doc: declaration.doc }),
-      }),
-    );
-    const handle = Object.fromEntries(
-      declaration.fields.map((f) => [
-        f.name,
-        new Variable({ kind: "field", header: declaration.name, field: f.name, type: bit(f.bits) }),
-      ]),
-    ) as Header<F>;
-    Object.freeze(handle);
-    this.#names.set(handle, declaration.name);
-    const instance = at({ name: declaration.name, headerType: declaration.name });
-    // A second header of the same name is kept, so that the checks can name both places.
-    this.#headers.set(known === undefined ? declaration.name : `${declaration.name} again`, {
-      instance,
-      handle,
-    });
-    if (emitted) this.#deparser.push(declaration.name);
-    return handle;
+    return this.#headers.header(declaration, declaration.name, false);
   }
 
   /** A field that lives while the packet is in the switch; zero at the start of ingress. */
@@ -295,14 +271,7 @@ export class ProgramBuilder {
   }
 
   headerName(header: object): string {
-    const name = this.#names.get(header);
-    if (name === undefined)
-      throw new ProgramError({
-        code: "GP1204",
-        message: "this is not a header of this program",
-        at: callSite(),
-      });
-    return name;
+    return this.#headers.pathOf(header);
   }
 
   /** Whether the header is in the packet. */
@@ -314,7 +283,6 @@ export class ProgramBuilder {
     const collect = (gress: "ingress" | "egress"): ir.Block =>
       phases.flatMap((phase) => this.#steps[gress][phase].finish());
     const o = this.#options;
-    const first = this.#packetIn;
     return deepFreeze({
       name: this.name,
       ...(o.doc === undefined ? {} : { doc: o.doc }),
@@ -322,8 +290,7 @@ export class ProgramBuilder {
       ...(o.cpuPort === undefined ? {} : { cpuPort: o.cpuPort }),
       priorityQueues: o.priorityQueues ?? 1,
       constants: [...this.#constants.values()],
-      headerTypes: [...this.#headerTypes],
-      headers: [...this.#headers.values()].map((h) => h.instance),
+      ...this.#headers.finish(this.#packetIn),
       metadata: [...this.#metadata],
       ...(this.#packetIn === undefined ? {} : { packetIn: this.#packetIn }),
       ...(this.#packetOut === undefined ? {} : { packetOut: this.#packetOut }),
@@ -332,8 +299,6 @@ export class ProgramBuilder {
       controls: this.#controls.map((c) => c.finish()),
       ingress: collect("ingress"),
       egress: collect("egress"),
-      deparser:
-        first === undefined ? [...this.#deparser] : [first, ...this.#deparser.filter((h) => h !== first)],
     });
   }
 

@@ -12,6 +12,7 @@ import type {
   StraightStatement,
 } from "../ir/index.ts";
 import { rangeOf } from "../ir/index.ts";
+import type { HeaderStack } from "./headers.ts";
 import { onlyKnown } from "./options.ts";
 import { ProgramError } from "./programerror.ts";
 import {
@@ -27,9 +28,6 @@ import {
   type Value,
   type Variable,
 } from "./value.ts";
-
-/** A header instance: its fields by name. */
-export type Header<F extends string = string> = { readonly [K in F]: Variable<BitType> };
 
 export type Parameters = Readonly<Record<string, Numeric>>;
 
@@ -128,6 +126,16 @@ export class ActionSteps {
 
   setInvalid(header: object): void {
     this.push(at({ kind: "setValidity", header: this.#nameOf(header), valid: false }));
+  }
+
+  /** Makes room for so many headers in front of a stack: they are not valid yet, and what is pushed over its end is lost. */
+  pushFront(stack: HeaderStack, count = 1): void {
+    this.push(at({ kind: "pushFront", stack: stack.name, count }));
+  }
+
+  /** Takes so many headers off the front of a stack. */
+  popFront(stack: HeaderStack, count = 1): void {
+    this.push(at({ kind: "popFront", stack: stack.name, count }));
   }
 
   /** One atomic read-modify-write of a register cell; see `RegisterUpdate` of the ir. */

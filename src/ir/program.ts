@@ -23,6 +23,7 @@ export interface Program {
   readonly constants: readonly NamedConstant[];
   readonly headerTypes: readonly HeaderType[];
   readonly headers: readonly HeaderInstance[];
+  readonly unions?: readonly HeaderUnion[];
   readonly metadata: readonly MetadataField[];
   /** Headers in front of packets from and to the controller; the first member of each is its header instance. */
   readonly packetIn?: string;
@@ -32,7 +33,7 @@ export interface Program {
   readonly controls: readonly Control[];
   readonly ingress: Block;
   readonly egress: Block;
-  /** Header instances in the order in which the deparser emits them, if valid. */
+  /** Headers, stacks and unions in the order in which the deparser emits them, if valid. */
   readonly deparser: readonly string[];
 }
 
@@ -62,6 +63,15 @@ export interface HeaderField {
 export interface HeaderInstance {
   readonly name: string;
   readonly headerType: string;
+  /** This is a stack with so many headers of the type. */
+  readonly elements?: number;
+  readonly at?: SourceLocation;
+}
+
+/** Headers of which at most one is valid. Only v1model has unions. */
+export interface HeaderUnion {
+  readonly name: string;
+  readonly members: readonly { readonly name: string; readonly headerType: string }[];
   readonly at?: SourceLocation;
 }
 
@@ -86,6 +96,7 @@ export type ParserStep = Extract | Advance | ParserAssign | Verify;
 /** Reads a header and makes it valid. */
 export interface Extract {
   readonly kind: "extract";
+  /** Path of the header; `stack.next` for the next element of a stack. */
   readonly header: string;
   readonly at?: SourceLocation;
 }

@@ -21,7 +21,16 @@ export type Target =
  */
 export type Statement = StraightStatement | If | ApplyTable | ApplyControl | CallAction | Exit;
 
-export type StraightStatement = Assign | SetValidity | RegisterUpdate | Count | Drop | Clone | Hash | Random;
+export type StraightStatement =
+  | Assign
+  | SetValidity
+  | ShiftStack
+  | RegisterUpdate
+  | Count
+  | Drop
+  | Clone
+  | Hash
+  | Random;
 
 export type Block = readonly Statement[];
 
@@ -39,6 +48,16 @@ export interface SetValidity extends Node {
   readonly kind: "setValidity";
   readonly header: string;
   readonly valid: boolean;
+}
+
+/**
+ * Makes room for `count` headers in front of a stack, which are not valid yet, or takes `count` headers off. What is pushed beyond the
+ * end of the stack is lost.
+ */
+export interface ShiftStack extends Node {
+  readonly kind: "pushFront" | "popFront";
+  readonly stack: string;
+  readonly count: number;
 }
 
 /**

@@ -65,6 +65,22 @@ export const tnaRules = {
     "egress needs what the parser has kept",
     "Tofino parses again between ingress and egress: copy the value to another metadata field in ingress, or select on header fields",
   ),
+  GP1833: error(
+    "header union",
+    "Tofino's compiler has no unions: use headers of their own and set the others invalid",
+  ),
+  GP1834: error(
+    "push_front or pop_front",
+    "Tofino shifts a stack only in an action that makes the new header valid as well: use headers of their own",
+  ),
+  GP1835: error(
+    "egress needs a header stack",
+    "egress parses again what it works on, and stacks are not among it: work on the stack in ingress",
+  ),
+  GP1836: error(
+    "parser loop without a stack",
+    "Tofino's compiler unrolls loops as often as the stack has elements: read a stack, or write the states one by one",
+  ),
   GP1899: error(
     "refused by Tofino's own compiler",
     "what it says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",

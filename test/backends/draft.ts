@@ -1,5 +1,12 @@
-import type { Expression, HeaderField, KeySet, ParserState, Program } from "../../src/ir/index.ts";
-import { widthOf } from "../../src/ir/index.ts";
+import type {
+  Expression,
+  HeaderField,
+  HeaderType,
+  KeySet,
+  ParserState,
+  Program,
+} from "../../src/ir/index.ts";
+import { elementPath, headersByPath, stackOf, widthOf } from "../../src/ir/index.ts";
 import type { Dice } from "./dice.ts";
 import { evaluate, inType } from "./reference.ts";
 
@@ -22,13 +29,17 @@ export class Draft {
   port: number;
   readonly #program: Program;
   readonly #dice: Dice;
+  readonly #types: ReadonlyMap<string, HeaderType>;
   readonly #bits: number[] = [];
+  /** Elements of each stack that have been extracted. */
+  readonly #extracted = new Map<string, number>();
   readonly #fields = new Map<string, Place>();
   readonly #metadata = new Map<string, bigint>();
   #position = 0;
 
   constructor(program: Program, dice: Dice) {
     this.#program = program;
+    this.#types = headersByPath(program);
     this.#dice = dice;
     this.port = dice.below(program.ports);
     this.#walk();
@@ -73,7 +84,7 @@ export class Draft {
     for (const step of state.steps) {
       switch (step.kind) {
         case "extract":
-          this.#extract(step.header);
+          if (!this.#extract(step.header)) return false;
           break;
         case "advance": {
           const bits = this.#value(step.bits);
@@ -92,7 +103,12 @@ export class Draft {
     return true;
   }
 
-  #extract(header: string): void {
+  /** Whether there is room for the header: a stack may be full. */
+  #extract(path: string): boolean {
+    const stack = stackOf(path, "next");
+    const header = stack === undefined ? path : elementPath(stack, this.#extracted.get(stack) ?? 0);
+    if (stack !== undefined) this.#extracted.set(stack, (this.#extracted.get(stack) ?? 0) + 1);
+    if (!this.#types.has(header)) return false;
     this.headers.push(header);
     for (const f of this.#fieldsOf(header)) {
       const place = { at: this.#position, width: widthOf(f.type) };
@@ -104,11 +120,11 @@ export class Draft {
       this.#position += place.width;
       this.#ensure(this.#position);
     }
+    return true;
   }
 
   #fieldsOf(header: string): readonly HeaderField[] {
-    const type = this.#program.headers.find((h) => h.name === header)?.headerType;
-    return this.#program.headerTypes.find((t) => t.name === type)?.fields ?? [];
+    return this.#types.get(header)?.fields ?? [];
   }
 
   #next(state: ParserState): string {
@@ -132,7 +148,7 @@ export class Draft {
   #placeOf(e: Expression): Place | undefined {
     switch (e.kind) {
       case "field":
-        return this.#fields.get(`${e.header}.${e.field}`);
+        return this.#fields.get(`${this.#latest(e.header)}.${e.field}`);
       case "lookahead":
         this.#ensure(this.#position + widthOf(e.type));
         return { at: this.#position, width: widthOf(e.type) };
@@ -145,6 +161,11 @@ export class Draft {
       default:
         return undefined;
     }
+  }
+
+  #latest(path: string): string {
+    const stack = stackOf(path, "last");
+    return stack === undefined ? path : elementPath(stack, (this.#extracted.get(stack) ?? 0) - 1);
   }
 
   #value(e: Expression): bigint {

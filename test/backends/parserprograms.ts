@@ -1,7 +1,9 @@
 import type { Program } from "../../src/ir/index.ts";
-import { bit, bool, int } from "../../src/ir/index.ts";
+import { bit, bool, int, NO_ACTION } from "../../src/ir/index.ts";
 import {
+  action,
   advance,
+  apply,
   arithmetic,
   assign,
   binary,
@@ -17,10 +19,12 @@ import {
   lookahead,
   meta,
   mux,
+  parameter,
   program,
   select,
   slice,
   state,
+  table,
   unary,
   valid,
   verify,
@@ -157,5 +161,275 @@ export function walker(): Program {
   });
 }
 
+/** Label stacks: read in loops up to their bounds, changed and shifted in actions and in controls, and sent. */
+export function labels(): Program {
+  const label = (path: string, name: "value" | "last" | "ttl") =>
+    field(path, name, bit({ value: 15, last: 1, ttl: 8 }[name]));
+  const kind = field("base", "kind", bit(8));
+  const swap = action(
+    "swap.swap",
+    [{ name: "value", type: bit(15) }],
+    [
+      assign(label("labels[0]", "value"), parameter("value", bit(15))),
+      assign(label("labels[0]", "ttl"), arithmetic(label("labels[0]", "ttl"), "-", constant(1, bit(8)))),
+    ],
+    "Changes the outermost label.",
+  );
+  const push = action(
+    "swap.push",
+    [{ name: "value", type: bit(15) }],
+    [
+      { kind: "pushFront", stack: "labels", count: 1 },
+      { kind: "setValidity", header: "labels[0]", valid: true },
+      assign(label("labels[0]", "value"), parameter("value", bit(15))),
+      assign(label("labels[0]", "last"), constant(0, bit(1))),
+      assign(label("labels[0]", "ttl"), label("labels[1]", "ttl")),
+    ],
+  );
+  const pop = action("swap.pop", [], [{ kind: "popFront", stack: "labels", count: 1 }]);
+  const popAll = action("swap.pop_all", [], [{ kind: "popFront", stack: "labels", count: 5 }]);
+  return program("labels", {
+    ports: 8,
+    headerTypes: [
+      {
+        name: "base",
+        fields: [
+          { name: "kind", type: bit(8) },
+          { name: "count", type: bit(8) },
+        ],
+      },
+      {
+        name: "label",
+        fields: [
+          { name: "value", type: bit(15) },
+          { name: "last", type: bit(1) },
+          { name: "ttl", type: bit(8) },
+        ],
+        doc: "One label, the outermost first.",
+      },
+      { name: "word", fields: [{ name: "text", type: bit(16) }] },
+    ],
+    headers: [
+      { name: "base", headerType: "base" },
+      { name: "labels", headerType: "label", elements: 4 },
+      { name: "words", headerType: "word", elements: 3 },
+      { name: "last_word", headerType: "word" },
+    ],
+    metadata: [
+      { name: "outer", type: bit(15) },
+      { name: "left", type: bit(8) },
+    ],
+    parser: [
+      state(
+        "start",
+        [extract("base"), keep(meta("left", bit(8)), field("base", "count", bit(8)))],
+        select(
+          [kind],
+          [
+            [[1], "parse_label"],
+            [[{ kind: "range", low: 2n, high: 5n }], "parse_word"],
+          ],
+        ),
+      ),
+      state(
+        "parse_label",
+        [extract("labels.next")],
+        select(
+          [
+            label("labels.last", "last"),
+            slice(label("labels.last", "ttl"), 0, 0),
+            label("labels[0]", "value"),
+          ],
+          [
+            [[1, { kind: "any" }, { kind: "any" }], "after_labels"],
+            [[0, 1, { kind: "range", low: 1n, high: 3n }], "accept"],
+          ],
+          "parse_label",
+        ),
+      ),
+      state(
+        "after_labels",
+        [
+          keep(meta("outer", bit(15)), label("labels[0]", "value")),
+          verify(binary(label("labels.last", "ttl"), "!=", constant(0, bit(8))), "Expired"),
+        ],
+        select([label("labels.last", "value")], [[[1], "parse_word"]]),
+      ),
+      state(
+        "parse_word",
+        [
+          extract("words.next"),
+          keep(meta("left", bit(8)), arithmetic(meta("left", bit(8)), "-", constant(1, bit(8)))),
+        ],
+        select(
+          [meta("left", bit(8))],
+          [
+            [[0], "last_word"],
+            [[{ kind: "range", low: 5n, high: 6n }], "hop"],
+          ],
+          "parse_word",
+        ),
+      ),
+      state("hop", [advance(constant(8, bit(32)))], select([lookahead(3)], [[[1], "hop"]], "parse_word")),
+      state("last_word", [extract("last_word")], goto("accept")),
+    ],
+    controls: [
+      control("swap", {
+        actions: [swap, push, pop, popAll],
+        tables: [
+          table(
+            "swap.labels",
+            [
+              ["outer", label("labels[0]", "value"), "ternary"],
+              ["second", valid("labels[1]"), "exact"],
+            ],
+            ["swap.swap", "swap.push", "swap.pop", "swap.pop_all", NO_ACTION],
+            { size: 64 },
+          ),
+        ],
+        apply: [
+          when(valid("labels[0]"), [apply("swap.labels")]),
+          when(binary(valid("labels[2]"), "&&", unary("!", valid("labels[3]"))), [
+            { kind: "setValidity", header: "labels[2]", valid: false },
+          ]),
+          when(intrinsic("parser_failed"), [{ kind: "popFront", stack: "words", count: 2 }]),
+        ],
+      }),
+      control("stamp", {
+        gress: "egress",
+        apply: [
+          when(valid("words[0]"), [
+            { kind: "pushFront", stack: "words", count: 2 },
+            { kind: "setValidity", header: "words[1]", valid: true },
+            assign(field("words[1]", "text", bit(16)), cast(meta("outer", bit(15)), bit(16))),
+          ]),
+        ],
+      }),
+    ],
+    ingress: [
+      { kind: "applyControl", control: "swap" },
+      assign(intrinsic("egress_port"), constant(1, bit(9))),
+    ],
+    egress: [{ kind: "applyControl", control: "stamp" }],
+    deparser: ["base", "labels", "words", "last_word"],
+  });
+}
+
+/** A union: one of three headers, found by looking ahead, and exchanged for another. */
+export function union(): Program {
+  const small = field("body.small", "a", bit(8));
+  const large = (name: "kind" | "b") => field("body.large", name, bit(16));
+  const make = action(
+    "exchange.grow",
+    [{ name: "b", type: bit(16) }],
+    [
+      { kind: "setValidity", header: "body.large", valid: true },
+      assign(large("kind"), constant(0x2222, bit(16))),
+      assign(large("b"), parameter("b", bit(16))),
+    ],
+  );
+  const drop = action(
+    "exchange.drop_body",
+    [],
+    [
+      { kind: "setValidity", header: "body.small", valid: false },
+      { kind: "setValidity", header: "body.flags", valid: false },
+    ],
+  );
+  return program("union", {
+    ports: 8,
+    headerTypes: [
+      { name: "base", fields: [{ name: "x", type: bit(8) }] },
+      {
+        name: "small",
+        fields: [
+          { name: "kind", type: bit(4) },
+          { name: "rest", type: bit(4) },
+          { name: "a", type: bit(8) },
+        ],
+      },
+      {
+        name: "large",
+        fields: [
+          { name: "kind", type: bit(16) },
+          { name: "b", type: bit(16) },
+        ],
+      },
+      {
+        name: "flags",
+        fields: [
+          { name: "kind", type: bit(8) },
+          { name: "f", type: bool },
+          { name: "rest", type: bit(7) },
+        ],
+      },
+    ],
+    headers: [{ name: "base", headerType: "base" }],
+    unions: [
+      {
+        name: "body",
+        members: [
+          { name: "small", headerType: "small" },
+          { name: "large", headerType: "large" },
+          { name: "flags", headerType: "flags" },
+        ],
+      },
+      { name: "tail", members: [{ name: "small", headerType: "small" }] },
+    ],
+    parser: [
+      state(
+        "start",
+        [extract("base")],
+        select(
+          [lookahead(4)],
+          [
+            [[1], "small"],
+            [[2], "large"],
+            [[3], "flags"],
+          ],
+        ),
+      ),
+      state(
+        "small",
+        [extract("body.small")],
+        select([small], [[[{ kind: "mask", value: 1n, mask: 1n }], "tail"]]),
+      ),
+      state("large", [extract("body.large")], goto("tail")),
+      state("flags", [extract("body.flags")], select([field("body.flags", "f", bool)], [[[1], "again"]])),
+      state("again", [extract("body.small")], goto("accept")),
+      state("tail", [extract("tail.small")], goto("accept")),
+    ],
+    controls: [
+      control("exchange", {
+        actions: [make, drop],
+        tables: [
+          table(
+            "exchange.bodies",
+            [
+              ["is_small", valid("body.small"), "exact"],
+              ["is_large", valid("body.large"), "exact"],
+              ["x", field("base", "x", bit(8)), "ternary"],
+            ],
+            ["exchange.grow", "exchange.drop_body", NO_ACTION],
+            { size: 32 },
+          ),
+        ],
+        apply: [
+          when(valid("body.flags"), [assign(field("base", "x", bit(8)), constant(0xf1, bit(8)))]),
+          apply("exchange.bodies"),
+          when(binary(valid("tail.small"), "&&", valid("body.large")), [
+            assign(field("tail.small", "a", bit(8)), slice(large("b"), 7, 0)),
+          ]),
+        ],
+      }),
+    ],
+    ingress: [
+      { kind: "applyControl", control: "exchange" },
+      assign(intrinsic("egress_port"), constant(1, bit(9))),
+    ],
+    deparser: ["base", "body", "tail"],
+  });
+}
+
 /** Programs that show what parsers can do. */
-export const parserPrograms: readonly Program[] = [walker()];
+export const parserPrograms: readonly Program[] = [walker(), labels(), union()];

@@ -58,19 +58,9 @@ function compileOnce(p: Program, compiler: string) {
     ...ran,
     ours,
     info,
-    theirs: () => withFlags(read("p4c.json")),
+    theirs: () => read("p4c.json"),
     theirInfo: () => read("p4c.txtpb"),
   };
-}
-
-/** p4c writes 0 for "not signed" where a field is a bool, and false elsewhere. */
-function withFlags(json: string): string {
-  return JSON.stringify(
-    JSON.parse(json, (_, value: unknown) => {
-      const [name, width, signed] = Array.isArray(value) && value.length === 3 ? value : [];
-      return typeof name === "string" && signed === 0 ? [name, width, false] : value;
-    }),
-  );
 }
 
 /** A P4Info to compare: in order of ids; without documentation, which p4c takes from elsewhere; values as numbers. */

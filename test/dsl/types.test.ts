@@ -6,6 +6,7 @@ import {
   bool,
   type ControlBuilder,
   exactly,
+  type Header,
   int,
   intrinsic,
   lookahead,
@@ -178,6 +179,42 @@ describe("statements", () => {
 
 describe("headers", () => {
   const header = wireHeader("h", { left: 16, right: 8 });
+
+  test("in stacks have the fields of their type", () => {
+    never(() => {
+      const labels = p.stack("labels", header, 4);
+      expectTypeOf(labels.at(0)).toEqualTypeOf<Header<"left" | "right">>();
+      expectTypeOf(labels.last).toEqualTypeOf<Header<"left" | "right">>();
+      p.parser.state("start").extract(labels.next).select(labels.last.left);
+      s.pushFront(labels);
+      s.popFront(labels, 2);
+      s.setValid(labels.at(1));
+      // @ts-expect-error no such field
+      void labels.at(0).middle;
+      // @ts-expect-error the stack is no header
+      void labels.left;
+      // @ts-expect-error the next one has not been read
+      void labels.next.left;
+      // @ts-expect-error an index from the packet
+      labels.at(x16);
+      // @ts-expect-error a header is no stack
+      s.pushFront(labels.at(0));
+      // @ts-expect-error a number from the packet
+      s.popFront(labels, x16);
+    });
+  });
+
+  test("in unions have the fields of their members", () => {
+    never(() => {
+      const body = p.union("body", { one: header, other: wireHeader("x", { a: 8 }) });
+      expectTypeOf(body.one).toEqualTypeOf<Header<"left" | "right">>();
+      expectTypeOf(body.other).toEqualTypeOf<Header<"a">>();
+      // @ts-expect-error a field of the other member
+      void body.one.a;
+      // @ts-expect-error no such member
+      void body.third;
+    });
+  });
 
   test("have the fields that were declared", () => {
     never(() => {

@@ -1,4 +1,4 @@
-import { bit, lookahead, wireHeader } from "gradplane";
+import { any, bit, lookahead, wireHeader } from "gradplane";
 import { describe, expect, test } from "vitest";
 import { findings, markedPlace, small } from "./findings.ts";
 import { here, wrongParsers } from "./wrongparsers.ts";
@@ -32,5 +32,63 @@ describe("right parsers give no findings", () => {
         .on([1, 2], p.parser.state("last"));
     });
     expect(built.warnings).toEqual([]);
+  });
+
+  test("loops that read a stack or pass over bytes", () => {
+    const built = small((p) => {
+      const label = wireHeader("label", { value: 15, bottom: 1 });
+      const labels = p.stack("labels", label, 4);
+      const inner = p.stack("inner", label, 2);
+      const hop = p.parser.state("hop");
+      const read = p.parser.state("read").extract(labels.next);
+      read.select(labels.last.bottom, labels.at(0).value).on([0, any], read).on([1, 3], hop);
+      hop
+        .advance(8)
+        .select(lookahead(bit(8)))
+        .on(1, hop)
+        .on(2, read)
+        .on(3, p.parser.state("last"));
+      p.parser.state("last").extract(inner.next).extract(inner.next);
+      p.parser.state("start").otherwise(read);
+      p.ingress("route", (s) => {
+        s.pushFront(labels);
+        s.setValid(labels.at(0));
+        s.set(labels.at(0).value, labels.at(1).value);
+        s.popFront(inner, 2);
+      });
+    });
+    expect(built.warnings).toEqual([]);
+    expect(built.ir.headers.map((h) => [h.name, h.headerType, h.elements])).toEqual([
+      ["labels", "label", 4],
+      ["inner", "label", 2],
+    ]);
+    expect(built.ir.headerTypes.map((t) => t.name)).toEqual(["label"]);
+  });
+
+  test("a union of which one member is read and another made", () => {
+    const built = small((p) => {
+      const body = p.union("body", { first: sample, second: wireHeader("other", { x: 8 }) });
+      p.parser.state("start").extract(body.first);
+      p.ingress("route", (s) => {
+        s.if(p.valid(body.first), (then) => {
+          then.setValid(body.second);
+          then.set(body.second.x, 1);
+        });
+      });
+    });
+    // For Tofino it is refused when it is built for that.
+    expect(built.warnings).toEqual([]);
+    expect(built.ir.deparser).toEqual(["body"]);
+  });
+
+  test("two instances of one header, each shared by features", () => {
+    const built = small((p) => {
+      const outer = p.header(sample, "outer");
+      const inner = p.header(sample, "inner");
+      expect(p.header(sample, "outer")).toBe(outer);
+      p.parser.state("start").extract(outer).extract(inner);
+    });
+    expect(built.warnings).toEqual([]);
+    expect(built.ir.deparser).toEqual(["outer", "inner"]);
   });
 });

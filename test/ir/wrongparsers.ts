@@ -6,6 +6,7 @@ import { small } from "./findings.ts";
 export const here = fileURLToPath(import.meta.url);
 
 const sample = wireHeader("sample", { a: 16, b: 16, wide: 32, small: 8, more: 8 });
+const label = wireHeader("label", { value: 15, bottom: 1 });
 
 interface Wrong {
   readonly code: RuleCode;
@@ -113,5 +114,133 @@ export const wrongParsers: readonly Wrong[] = [
         const m = p.metadata("m", bit(8));
         p.ingress("route", (s) => s.set(m, lookahead(bit(8)))); //! lookahead
       }),
+  },
+  {
+    code: "GP1202",
+    what: "two header types of one name with other fields",
+    run: () =>
+      small((p) => {
+        p.header(wireHeader("h", { a: 8 }), "one");
+        p.header(wireHeader("h", { b: 8 }), "two"); //! header
+      }),
+  },
+  {
+    code: "GP1202",
+    what: "a stack with the name of a header",
+    run: () =>
+      small((p) => {
+        p.header(sample);
+        p.stack("sample", sample, 4); //! stack
+      }),
+  },
+  {
+    code: "GP1302",
+    what: "a loop whose lookahead passes over nothing",
+    run: () =>
+      small((p) => {
+        const m = p.metadata("m", bit(8));
+        const again = p.parser
+          .state("again")
+          .set(m, lookahead(bit(8)))
+          .select(m);
+        p.parser.state("start").otherwise(again);
+        again.on(1, again); //! on
+      }),
+  },
+  {
+    code: "GP1302",
+    what: "a loop that passes over as many bits as the packet says, perhaps none",
+    run: () =>
+      small((p) => {
+        const h = p.header(sample);
+        const again = p.parser
+          .state("again")
+          .advance(h.wide)
+          .select(lookahead(bit(8)));
+        p.parser.state("start").extract(h).otherwise(again);
+        again.on(1, again); //! on
+      }),
+  },
+  {
+    code: "GP1305",
+    what: "a header in a loop over a stack",
+    run: () =>
+      small((p) => {
+        const h = p.header(sample);
+        const labels = p.stack("labels", label, 4);
+        const again = p.parser.state("again").extract(labels.next);
+        again.extract(h); //! extract
+        p.parser.state("start").otherwise(again);
+        again.select(labels.last.bottom).on(0, again);
+      }),
+  },
+  {
+    code: "GP1310",
+    what: "a stack of no elements",
+    run: () => small((p) => void p.stack("labels", label, 0)), //! stack
+  },
+  {
+    code: "GP1310",
+    what: "a stack of half an element",
+    run: () => small((p) => void p.stack("labels", label, 1.5)), //! stack
+  },
+  {
+    code: "GP1310",
+    what: "an element behind the end of the stack",
+    run: () =>
+      small((p) => {
+        const labels = p.stack("labels", label, 4);
+        p.ingress("route", (s) => s.setInvalid(labels.at(4))); //! setInvalid
+      }),
+  },
+  {
+    code: "GP1310",
+    what: "a field in front of the stack",
+    run: () =>
+      small((p) => {
+        const labels = p.stack("labels", label, 4);
+        p.ingress("route", (s) => s.set(labels.at(-1).value, 1)); //! set
+      }),
+  },
+  {
+    code: "GP1310",
+    what: "an element of a stack extracted by its number",
+    run: () =>
+      small((p) => {
+        const labels = p.stack("labels", label, 4);
+        p.parser.state("start").extract(labels.at(0)); //! extract
+      }),
+  },
+  {
+    code: "GP1310",
+    what: "a stack shifted by nothing",
+    run: () =>
+      small((p) => {
+        const labels = p.stack("labels", label, 4);
+        p.ingress("route", (s) => s.popFront(labels, 0)); //! popFront
+      }),
+  },
+  {
+    code: "GP1502",
+    what: "the last element outside the parser",
+    run: () =>
+      small((p) => {
+        const labels = p.stack("labels", label, 4);
+        p.ingress("route", (s) => s.set(labels.last.value, 1)); //! set
+      }),
+  },
+  {
+    code: "GP1502",
+    what: "the next element outside the parser",
+    run: () =>
+      small((p) => {
+        const labels = p.stack("labels", label, 4);
+        p.ingress("route", (s) => s.setValid(labels.next)); //! setValid
+      }),
+  },
+  {
+    code: "GP1313",
+    what: "a union of nothing",
+    run: () => small((p) => void p.union("u", {})), //! union
   },
 ];

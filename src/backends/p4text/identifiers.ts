@@ -1,4 +1,5 @@
 import type { Control, HeaderType, Program } from "../../ir/index.ts";
+import { unionsOf } from "../../ir/index.ts";
 import { reservedWords } from "../../ir/reservedwords.ts";
 import { BackendError } from "../backenderror.ts";
 import { localPart, Names, pascalCase } from "./names.ts";
@@ -6,6 +7,7 @@ import { localPart, Names, pascalCase } from "./names.ts";
 /** Identifiers of the P4 program for the names of the IR, the same whatever the order of use. */
 export interface Identifiers {
   readonly headerTypes: ReadonlyMap<string, string>;
+  readonly unionTypes: ReadonlyMap<string, string>;
   readonly controls: ReadonlyMap<string, ControlIdentifiers>;
 }
 
@@ -31,11 +33,12 @@ export function identifiers(program: Program, reserved: Iterable<string> = []): 
       global.take(/_t$/.test(t.name) ? t.name : `${t.name}_t`),
     ]),
   );
+  const unionTypes = new Map(unionsOf(program).map((u) => [u.name, global.take(`${u.name}_t`)]));
   const types = new Map(program.controls.map((c) => [c.name, global.take(pascalCase(c.name))]));
   const controls = new Map(
     program.controls.map((c) => [c.name, controlIdentifiers(c, types.get(c.name) ?? c.name, global)]),
   );
-  return { headerTypes, controls };
+  return { headerTypes, unionTypes, controls };
 }
 
 /** Properties of tables: an object of such a name would be shadowed inside the tables of its control. */

@@ -53,6 +53,10 @@ function stepOf(
     case "setValidity":
       // A header that egress does not parse is cut off by the mirror session, or not there.
       return context.emitted === undefined || context.emitted.has(s.header) ? [s] : [];
+    case "pushFront":
+    case "popFront":
+      // Refused with the headers.
+      return [];
     case "drop":
       return [
         architecture(context.gress === "ingress" ? "ig_dprsr_md.drop_ctl" : "eg_dprsr_md.drop_ctl", 1n, 3),

@@ -1,5 +1,5 @@
 import type { Block, Expression, ParserState, ParserStep, Program, Statement } from "../../ir/index.ts";
-import { extractedBy } from "../../ir/index.ts";
+import { extractedBy, instanceOf } from "../../ir/index.ts";
 import { expressionsOf, statementsOf } from "../../ir/walk.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import type { Refuse } from "./refuse.ts";
@@ -219,15 +219,19 @@ export function bytesBefore(
 ): ReadonlySet<number> {
   const byName = new Map(states.map((s) => [s.name, s]));
   const found = new Set<number>();
+  const way: ParserState[] = [];
   const visit = (name: string, at: number): void => {
     const state = byName.get(name);
-    if (state === undefined) return;
+    // Loops are refused where egress would have to go through them.
+    if (state === undefined || way.includes(state)) return;
+    way.push(state);
     let position = at;
     for (const step of state.steps) {
       if (step.kind === "extract" && step.header === header) found.add(position);
       position += bytesOfStep(step, bytesOf);
     }
     for (const next of new Set(nextOf(state))) visit(next, position);
+    way.pop();
   };
   const first = states[0];
   if (first !== undefined) visit(first.name, 0);
@@ -243,11 +247,15 @@ function bytesOfStep(s: ParserStep, bytesOf: (header: string) => number): number
 /** The longest way through the states, in bytes. */
 export function longestPath(states: readonly ParserState[], bytesOf: (header: string) => number): number {
   const byName = new Map(states.map((s) => [s.name, s]));
+  const way: ParserState[] = [];
   const visit = (name: string): number => {
     const state = byName.get(name);
-    if (state === undefined) return 0;
+    if (state === undefined || way.includes(state)) return 0;
+    way.push(state);
     const own = state.steps.reduce((sum, s) => sum + bytesOfStep(s, bytesOf), 0);
-    return own + Math.max(0, ...nextOf(state).map(visit));
+    const longest = Math.max(0, ...nextOf(state).map(visit));
+    way.pop();
+    return own + longest;
   };
   return states[0] === undefined ? 0 : visit(states[0].name);
 }
@@ -288,8 +296,8 @@ export function checkReparse(
   for (const s of ingress) {
     if (
       s.kind === "setValidity" &&
-      program.deparser.includes(s.header) &&
-      program.deparser.indexOf(s.header) <= last
+      program.deparser.includes(instanceOf(s.header)) &&
+      program.deparser.indexOf(instanceOf(s.header)) <= last
     )
       refuse(
         "GP1807",

@@ -10,7 +10,15 @@ import type {
   Table,
   Target,
 } from "../../ir/index.ts";
-import { bit, bool, expressionsOfState, extractedBy, NO_ACTION, widthOf } from "../../ir/index.ts";
+import {
+  bit,
+  bool,
+  expressionsOfState,
+  extractedBy,
+  instanceOf,
+  NO_ACTION,
+  widthOf,
+} from "../../ir/index.ts";
 import { deep, expressionsOf, placedStatements, statementsOf } from "../../ir/walk.ts";
 import { BackendError } from "../backenderror.ts";
 import { counterDoc } from "../p4text/declarations.ts";
@@ -22,6 +30,7 @@ import { gatewayCondition } from "./conditions.ts";
 import { continued } from "./continued.ts";
 import { type EgressNeeds, egressNeeds, prunedStates } from "./egress.ts";
 import { type FlowFacts, flowFacts } from "./flow.ts";
+import { checkHeaderKinds } from "./headers.ts";
 import type {
   ChecksumText,
   Gress,
@@ -100,6 +109,7 @@ class ProgramLowering {
     }
     const bridged = this.#bridged;
     const found = egressNeeds(this.#source);
+    checkHeaderKinds(p, found, this.#refuse);
     const needs = { ...found, ingressPort: found.ingressPort || parsesByPort(p, found) };
     const hasBridge = needs.isClone || this.#clone !== undefined || needs.ingressPort || bridged.length > 0;
     const bridge = hasBridge
@@ -160,6 +170,7 @@ class ProgramLowering {
         ...p.headers.map((h) => ({
           name: h.name,
           type: this.#ids.headerTypes.get(h.headerType) ?? h.headerType,
+          ...(h.elements === undefined ? {} : { elements: h.elements }),
         })),
       ],
       metadata,
@@ -175,7 +186,9 @@ class ProgramLowering {
       ingressChecksums: updates.map((c) => checksumText(c)),
       egressChecksums: updates.filter((c) => inEgress.has(c.header)).map((c) => checksumText(c)),
       ingressDeparser: p.deparser.filter(
-        (h) => p.parser.some((s) => extractedBy(s).includes(h)) || this.#isAdded(h, "ingress"),
+        (h) =>
+          p.parser.some((s) => extractedBy(s).some((path) => instanceOf(path) === h)) ||
+          this.#isAdded(h, "ingress"),
       ),
       egressDeparser,
     };
@@ -183,7 +196,8 @@ class ProgramLowering {
 
   #isAdded(header: string, gress: Gress): boolean {
     return [...placedStatements(this.#program)].some(
-      ([s, place]) => place.block === gress && s.kind === "setValidity" && s.valid && s.header === header,
+      ([s, place]) =>
+        place.block === gress && s.kind === "setValidity" && s.valid && instanceOf(s.header) === header,
     );
   }
 

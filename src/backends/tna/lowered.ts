@@ -19,7 +19,7 @@ export interface TnaProgram {
   /** What Tofino cannot do; when there is any, the rest is not to be used. */
   readonly findings: readonly Diagnostic[];
   readonly headerTypes: readonly HeaderTypeText[];
-  readonly headers: readonly { readonly name: string; readonly type: string }[];
+  readonly headers: readonly { readonly name: string; readonly type: string; readonly elements?: number }[];
   readonly metadata: readonly Member[];
   readonly bridge?: Bridge;
   readonly clone?: CloneNames;

@@ -1,5 +1,5 @@
 import type { ParserState, ParserStep, Program } from "../../ir/index.ts";
-import { extractedBy, widthOf } from "../../ir/index.ts";
+import { extractedBy, instanceOf, widthOf } from "../../ir/index.ts";
 import { Names } from "../p4text/names.ts";
 import { bytesBefore, checkReparse, type EgressNeeds, longestPath, prunedStates } from "./egress.ts";
 import type { Bridge, CloneNames, TnaParser, TnaState } from "./lowered.ts";
@@ -54,7 +54,7 @@ export function parsers(program: Program, input: ParserInput): Parsers {
 }
 
 function isSentOn(step: ParserStep, program: Program): boolean {
-  return step.kind !== "extract" || program.deparser.includes(step.header);
+  return step.kind !== "extract" || program.deparser.includes(instanceOf(step.header));
 }
 
 function ingressParser(program: Program, { bridge, checksumFlags, hasMetadata }: ParserInput): TnaParser {

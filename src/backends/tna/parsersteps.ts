@@ -1,5 +1,5 @@
 import type { Expression, ParserState, ParserStep, Program } from "../../ir/index.ts";
-import { expressionsOfState } from "../../ir/index.ts";
+import { expressionsOfState, instanceOf } from "../../ir/index.ts";
 import { deep } from "../../ir/walk.ts";
 import type { Refuse } from "./refuse.ts";
 
@@ -45,6 +45,9 @@ export function keptByParser(program: Program): ReadonlySet<string> {
 /** Refuses a second reading, in egress, that would need what the first one has kept. */
 export function checkReread(states: readonly ParserState[], refuse: Refuse): void {
   for (const state of states) {
+    const stack = state.steps.find((s) => s.kind === "extract" && instanceOf(s.header) !== s.header);
+    if (stack !== undefined)
+      refuse("GP1835", `egress would read through a stack, in state ${state.name}`, stack.at ?? state.at);
     const kept = expressionsOfState(state)
       .flatMap((e) => [...deep(e)])
       .find((e) => e.kind === "metadata");

@@ -5,11 +5,12 @@ import type {
   Control,
   HeaderType,
   Program,
+  SourceLocation,
   Statement,
   StraightStatement,
   Table,
 } from "../../ir/index.ts";
-import { NO_ACTION } from "../../ir/index.ts";
+import { NO_ACTION, unionsOf } from "../../ir/index.ts";
 import { BackendError } from "../backenderror.ts";
 import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
 import type {
@@ -37,20 +38,24 @@ import { storageType, toStorage } from "./storage.ts";
 export function lower(program: Program): LoweredProgram {
   const ids = identifiers(program);
   const headerTypes = new Map(program.headerTypes.map((t) => [t.name, headerType(t, program, ids)]));
+  const typeOf = (name: string, wanted: string, at: SourceLocation | undefined): LoweredHeaderType => {
+    const type = headerTypes.get(wanted);
+    if (type !== undefined) return type;
+    throw new BackendError("GP2001", "v1model", `header ${name} has the unknown type ${wanted}`, at);
+  };
   return {
     source: program,
     headerTypes: [...headerTypes.values()],
-    headers: program.headers.map((h) => {
-      const type = headerTypes.get(h.headerType);
-      if (type === undefined)
-        throw new BackendError(
-          "GP2001",
-          "v1model",
-          `header ${h.name} has the unknown type ${h.headerType}`,
-          h.at,
-        );
-      return { name: h.name, type };
-    }),
+    headers: program.headers.map((h) => ({
+      name: h.name,
+      type: typeOf(h.name, h.headerType, h.at),
+      ...(h.elements === undefined ? {} : { elements: h.elements }),
+    })),
+    unions: unionsOf(program).map((u) => ({
+      name: u.name,
+      type: ids.unionTypes.get(u.name) ?? u.name,
+      members: u.members.map((m) => ({ name: m.name, type: typeOf(u.name, m.headerType, u.at) })),
+    })),
     controls: program.controls.map((c) => new ControlLowering(c, ids).lower()),
     ingress: pipeline("ingress", program.ingress, ids),
     egress: pipeline("egress", program.egress, ids),

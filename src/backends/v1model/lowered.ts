@@ -9,6 +9,7 @@ import type {
   Program,
   Register,
   SetValidity,
+  ShiftStack,
   Table,
   Target,
 } from "../../ir/index.ts";
@@ -21,13 +22,27 @@ import type {
 export interface LoweredProgram {
   readonly source: Program;
   readonly headerTypes: readonly LoweredHeaderType[];
-  /** P4 type of each header instance, by instance name. */
-  readonly headers: readonly { readonly name: string; readonly type: LoweredHeaderType }[];
+  readonly headers: readonly LoweredHeader[];
+  readonly unions: readonly LoweredUnion[];
   readonly controls: readonly LoweredControl[];
   readonly ingress: LoweredPipeline;
   readonly egress: LoweredPipeline;
   /** Name of the parser state that stands for `reject`, if one is needed. */
   readonly rejectState?: string;
+}
+
+/** A header instance, or a stack of them. */
+export interface LoweredHeader {
+  readonly name: string;
+  readonly type: LoweredHeaderType;
+  readonly elements?: number;
+}
+
+export interface LoweredUnion {
+  readonly name: string;
+  /** P4 type. */
+  readonly type: string;
+  readonly members: readonly { readonly name: string; readonly type: LoweredHeaderType }[];
 }
 
 export interface LoweredHeaderType {
@@ -105,6 +120,7 @@ export interface Local {
 export type Step =
   | { readonly kind: "assign"; readonly target: Target | LocalTarget; readonly value: Expression }
   | SetValidity
+  | ShiftStack
   | {
       readonly kind: "count";
       readonly counter: string;

@@ -53,6 +53,8 @@ export class StraightLowering {
       case "assign":
         return [{ kind: "assign", target: s.target, value: typedParameters(s.value) }];
       case "setValidity":
+      case "pushFront":
+      case "popFront":
         return [s];
       case "count": {
         const counters = this.#own?.counters ?? new Map();

@@ -2,6 +2,7 @@ import type { Diagnostic } from "../diagnostics.ts";
 import type { Program } from "../program.ts";
 import { placedStatements } from "../walk.ts";
 import { checkFlow } from "./flow.ts";
+import { checkHeaders } from "./headers.ts";
 import { checkNames, Names } from "./names.ts";
 import { checkParser } from "./parser.ts";
 import { checkPorts } from "./ports.ts";
@@ -26,6 +27,7 @@ export function check(program: Program): readonly Diagnostic[] {
   checkNames(program, report);
   checkWidths(program, report);
   for (const k of program.constants) types.constant(k.value, k.type, k.at, `constant ${k.name}:`);
+  checkHeaders(program, names, report);
   checkParser(program, names, types, report);
   checkTables(program, names, types, report);
   for (const [statement, place] of placedStatements(program)) types.statement(statement, place);

@@ -1,9 +1,11 @@
 import type { Diagnostic } from "../diagnostics.ts";
 import type { ActionProfile } from "../externs.ts";
+import { elementPath, headersByPath, stackOf, unionsOf } from "../headers.ts";
 import {
   type Action,
   type Control,
   type Counter,
+  type HeaderInstance,
   type HeaderType,
   type MetadataField,
   NO_ACTION,
@@ -20,7 +22,9 @@ type Report = (d: Diagnostic) => void;
 
 /** Everything in a program by name. */
 export class Names {
-  readonly headers = new Map<string, HeaderType>();
+  /** By path: headers, elements of stacks, members of unions. */
+  readonly headers: ReadonlyMap<string, HeaderType>;
+  readonly stacks = new Map<string, HeaderInstance & { readonly elements: number }>();
   readonly metadata = new Map<string, MetadataField>();
   readonly states = new Map<string, ParserState>();
   readonly controls = new Map<string, Control>();
@@ -31,10 +35,9 @@ export class Names {
   readonly actionProfiles = new Map<string, ActionProfile>();
 
   constructor(program: Program) {
-    for (const h of program.headers) {
-      const type = program.headerTypes.find((t) => t.name === h.headerType);
-      if (type !== undefined) this.headers.set(h.name, type);
-    }
+    this.headers = headersByPath(program);
+    for (const h of program.headers)
+      if (h.elements !== undefined) this.stacks.set(h.name, { ...h, elements: h.elements });
     for (const m of program.metadata) this.metadata.set(m.name, m);
     for (const s of program.parser) this.states.set(s.name, s);
     for (const c of program.controls) {
@@ -48,7 +51,9 @@ export class Names {
   }
 
   fieldType(header: string, field: string): DataType | undefined {
-    return this.headers.get(header)?.fields.find((f) => f.name === field)?.type;
+    const stack = stackOf(header, "last");
+    const type = this.headers.get(stack === undefined ? header : elementPath(stack, 0));
+    return type?.fields.find((f) => f.name === field)?.type;
   }
 }
 
@@ -78,8 +83,21 @@ export function checkNames(program: Program, report: Report): void {
   };
   scope("program", "member", [{ name: program.name }]);
   scope("constant", "declaration", program.constants);
-  scope("header", "member", program.headers);
-  for (const type of program.headerTypes) {
+  scope("header", "member", [...program.headers, ...unionsOf(program)]);
+  for (const u of unionsOf(program))
+    scope(
+      `member of union ${u.name}`,
+      "member",
+      u.members.map((m) => ({ name: m.name, ...place(u.at) })),
+    );
+  for (const [i, type] of program.headerTypes.entries()) {
+    const first = program.headerTypes.findIndex((t) => t.name === type.name);
+    if (first < i)
+      report({
+        code: "GP1202",
+        message: `header type ${type.name} is declared twice, with other fields`,
+        at: type.at,
+      });
     scope(
       `field of header ${type.name}`,
       "member",

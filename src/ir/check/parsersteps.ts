@@ -1,10 +1,12 @@
 import type { Diagnostic } from "../diagnostics.ts";
 import { type Expression, operandsOf } from "../expressions.ts";
+import { instanceOf, stackOf } from "../headers.ts";
 import { expressionsOfState } from "../parserstates.ts";
 import { type ParserState, type ParserStep, parserErrors } from "../program.ts";
 import { isIdentifier, reservedBy } from "../reservedwords.ts";
 import type { SourceLocation } from "../source.ts";
 import { bit, typeName } from "../types.ts";
+import { checkHeaderPath } from "./headers.ts";
 import type { Names } from "./names.ts";
 import type { Context, TypeChecker } from "./types.ts";
 
@@ -33,8 +35,7 @@ function checkStep(
   const context: Context = { place: { block: "parser" }, at };
   switch (step.kind) {
     case "extract":
-      if (!names.headers.has(step.header))
-        report({ code: "GP1204", message: `there is no header ${step.header}`, at });
+      checkExtract(step.header, names, at, report);
       break;
     case "advance":
       types.expression(step.bits, context);
@@ -50,6 +51,16 @@ function checkStep(
         report({ code: "GP1104", message, at });
       }
       checkError(step.error, at, report);
+  }
+}
+
+function checkExtract(header: string, names: Names, at: SourceLocation | undefined, report: Report): void {
+  const stack = stackOf(header, "next");
+  if (stack !== undefined && names.stacks.has(stack)) return;
+  if (!checkHeaderPath(header, names, { block: "parser" }, at, report)) return;
+  if (names.stacks.has(instanceOf(header))) {
+    const message = `${header} is extracted out of turn; a parser extracts the next element of ${instanceOf(header)}`;
+    report({ code: "GP1310", message, at });
   }
 }
 

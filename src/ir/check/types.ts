@@ -6,6 +6,7 @@ import type { Statement, Target } from "../statements.ts";
 import { type DataType, rangeOf, sameType, typeName, widthOf } from "../types.ts";
 import type { Place } from "../walk.ts";
 import { checkExternStatement } from "./externstatements.ts";
+import { checkHeaderPath } from "./headers.ts";
 import type { Names } from "./names.ts";
 
 type Report = (d: Diagnostic) => void;
@@ -112,7 +113,13 @@ export class TypeChecker {
         break;
       }
       case "setValidity":
-        if (!this.#names.headers.has(s.header)) this.fail("GP1204", `there is no header ${s.header}`, s.at);
+        this.#header(s.header, context);
+        break;
+      case "pushFront":
+      case "popFront":
+        if (!this.#names.stacks.has(s.stack)) this.fail("GP1204", `there is no stack ${s.stack}`, s.at);
+        if (!Number.isInteger(s.count) || s.count < 1)
+          this.fail("GP1310", `${s.stack} is shifted by ${s.count} elements`, s.at);
         break;
       case "hash":
       case "random":
@@ -155,7 +162,8 @@ export class TypeChecker {
         if (e.named === undefined) this.constant(e.value, e.type, at);
         break;
       case "field":
-        this.#declared(this.#names.fieldType(e.header, e.field), e, `field ${e.header}.${e.field}`, at);
+        if (this.#header(e.header, inner))
+          this.#declared(this.#names.fieldType(e.header, e.field), e, `field ${e.header}.${e.field}`, at);
         break;
       case "metadata":
         this.#declared(this.#names.metadata.get(e.name)?.type, e, `metadata field ${e.name}`, at);
@@ -184,7 +192,8 @@ export class TypeChecker {
         if (context.place.block !== "parser") this.fail("GP1502", "lookahead stands outside the parser", at);
         break;
       case "valid":
-        if (!this.#names.headers.has(e.header)) this.fail("GP1204", `there is no header ${e.header}`, at);
+        if (this.#header(e.header, inner) && !this.#names.headers.has(e.header))
+          this.fail("GP1502", `${e.header} is always valid`, at);
         break;
       case "unary":
         if ((e.operator === "!") !== (e.operand.type.kind === "bool"))
@@ -279,6 +288,10 @@ export class TypeChecker {
       (from.kind === "bool" && to.kind === "bit" && to.width === 1) ||
       (from.kind === "bit" && from.width === 1 && to.kind === "bool");
     if (!allowed) this.fail("GP1106", `${typeName(from)} cannot be cast to ${typeName(to)}`, at);
+  }
+
+  #header(path: string, { place, at }: Context): boolean {
+    return checkHeaderPath(path, this.#names, place, at, this.#report);
   }
 
   #declared(type: DataType | undefined, e: Expression, what: string, at: SourceLocation | undefined): void {

@@ -106,6 +106,79 @@ describe("Tofino's parser", () => {
     expect(codes(p)).toEqual(["GP1832"]);
   });
 
+  it("reads stacks in loops", () => {
+    const p = parsing([], {
+      headers: [
+        { name: "h", headerType: "h" },
+        { name: "labels", headerType: "h", elements: 3 },
+      ],
+      parser: [
+        state("start", [extract("h")], goto("read")),
+        state(
+          "read",
+          [extract("labels.next")],
+          select([field("labels.last", "a", bit(8))], [[[1], "accept"]], "read"),
+        ),
+      ],
+      deparser: ["h", "labels"],
+    });
+    expect(codes(p)).toEqual([]);
+    const files = tnaFiles(lowerTna(p));
+    expect(files.get("headers.p4")).toContain("h_t[3] labels;");
+    expect(files.get("parser.p4")).toContain("packet.extract(hdr.labels.next);");
+    expect(files.get("deparser.p4")).toContain("packet.emit(hdr.labels);");
+  });
+
+  it("does not shift stacks", () => {
+    const p = parsing([], {
+      headers: [
+        { name: "h", headerType: "h" },
+        { name: "labels", headerType: "h", elements: 3 },
+      ],
+      controls: [control("c", { apply: [{ kind: "popFront", stack: "labels", count: 1 }] })],
+      ingress: [{ kind: "applyControl", control: "c" }],
+      deparser: ["h", "labels"],
+    });
+    expect(codes(p)).toEqual(["GP1834"]);
+  });
+
+  it("does not read stacks again for egress", () => {
+    const p = parsing([extract("labels.next")], {
+      headers: [
+        { name: "h", headerType: "h" },
+        { name: "labels", headerType: "h", elements: 3 },
+      ],
+      controls: [
+        control("c", {
+          gress: "egress",
+          apply: [assign(field("labels[0]", "a", bit(8)), constant(1, bit(8)))],
+        }),
+      ],
+      egress: [{ kind: "applyControl", control: "c" }],
+      deparser: ["h", "labels"],
+    });
+    expect(codes(p)).toEqual(["GP1835"]);
+  });
+
+  it("does not go in circles without a stack", () => {
+    const p = parsing([], {
+      parser: [
+        state("start", [extract("h")], goto("hop")),
+        state("hop", [advance(constant(8, bit(32)))], select([lookahead(8)], [[[1], "hop"]])),
+      ],
+    });
+    expect(codes(p)).toEqual(["GP1836"]);
+  });
+
+  it("has no unions", () => {
+    const p = parsing([extract("u.g")], {
+      headers: [{ name: "h", headerType: "h" }],
+      unions: [{ name: "u", members: [{ name: "g", headerType: "h" }] }],
+      deparser: ["h", "u"],
+    });
+    expect(codes(p)).toEqual(["GP1833"]);
+  });
+
   it("has a test for each of its codes", () => {
     const known = Object.keys(tnaRules).filter((code) => code.startsWith("GP183"));
     expect([...tested].filter((code) => code.startsWith("GP183")).sort()).toEqual(known.sort());

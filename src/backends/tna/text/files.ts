@@ -68,7 +68,9 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
       headers: render(
         braces(
           "struct headers_t",
-          program.headers.map((h) => `${h.type} ${h.name};`),
+          program.headers.map(
+            (h) => `${h.type}${h.elements === undefined ? "" : `[${h.elements}]`} ${h.name};`,
+          ),
         ),
       ),
       metadata: render(braces("struct metadata_t", members(program.metadata))),

@@ -88,6 +88,17 @@ function step(s: Step, scope: ActionScope): readonly JsonObject[] {
       return [
         { op: s.valid ? "add_header" : "remove_header", parameters: [{ type: "header", value: s.header }] },
       ];
+    case "pushFront":
+    case "popFront":
+      return [
+        {
+          op: s.kind === "pushFront" ? "push" : "pop",
+          parameters: [
+            { type: "header_stack", value: s.stack },
+            { type: "hexstr", value: hexstr(BigInt(s.count)) },
+          ],
+        },
+      ];
     case "drop":
       return [{ op: "mark_to_drop", parameters: [{ type: "header", value: "standard_metadata" }] }];
     case "count":

@@ -1,38 +1,18 @@
-import type { DataType } from "../../../ir/index.ts";
-import { bit, widthOf } from "../../../ir/index.ts";
+import { emittedPaths, widthOf } from "../../../ir/index.ts";
 import { BackendError } from "../../backenderror.ts";
 import type { LoweredProgram } from "../lowered.ts";
 import { Actions, addAction } from "./actionlist.ts";
 import { CLONE_FIELD_LIST } from "./actions.ts";
 import { Calculations } from "./calculations.ts";
+import { headerSections, standardMetadataFields } from "./headers.ts";
 import { bytesFor, hexstr, type Json, type JsonObject, jsonText } from "./json.ts";
 import { errorsOf, parser } from "./parser.ts";
 import { PipelineWriter } from "./pipeline.ts";
-import { fieldList, Scalars } from "./scalars.ts";
-import { place, SCALARS, value } from "./values.ts";
+import { Scalars } from "./scalars.ts";
+import { place, value } from "./values.ts";
 
 /** Version of the format (behavioral-model, docs/JSON_format.md) that this document follows. */
 const FORMAT_VERSION = [2, 23] as const;
-
-/** v1model's standard_metadata, with the names under which simple_switch looks for some of its fields. */
-const standardMetadataFields: readonly (readonly [name: string, type: DataType, alias?: string])[] = [
-  ["ingress_port", bit(9)],
-  ["egress_spec", bit(9)],
-  ["egress_port", bit(9)],
-  ["instance_type", bit(32)],
-  ["packet_length", bit(32)],
-  ["enq_timestamp", bit(32), "queueing_metadata.enq_timestamp"],
-  ["enq_qdepth", bit(19), "queueing_metadata.enq_qdepth"],
-  ["deq_timedelta", bit(32), "queueing_metadata.deq_timedelta"],
-  ["deq_qdepth", bit(19), "queueing_metadata.deq_qdepth"],
-  ["ingress_global_timestamp", bit(48), "intrinsic_metadata.ingress_global_timestamp"],
-  ["egress_global_timestamp", bit(48), "intrinsic_metadata.egress_global_timestamp"],
-  ["mcast_grp", bit(16), "intrinsic_metadata.mcast_grp"],
-  ["egress_rid", bit(16), "intrinsic_metadata.egress_rid"],
-  ["checksum_error", bit(1)],
-  ["parser_error", bit(32)],
-  ["priority", bit(3), "intrinsic_metadata.priority"],
-];
 
 /**
  * The BMv2 JSON of a program, for simple_switch and the embedded switch. It does what p4c's JSON of the emitted P4 does;
@@ -53,39 +33,15 @@ export function bmv2Document(program: LoweredProgram): JsonObject {
     new PipelineWriter(p.gress, controls, actions, parts, ids).write(p.block, id),
   );
 
-  const instances = [
-    { name: SCALARS, type: "scalars_0", metadata: true },
-    { name: "standard_metadata", type: "standard_metadata", metadata: true },
-    ...program.headers.map((h) => ({ name: h.name, type: h.type.name, metadata: false })),
-  ];
-  const types: readonly { readonly name: string; readonly fields: readonly Json[] }[] = [
-    { name: "scalars_0", fields: scalars.fieldList() },
-    ...program.headerTypes.map((t) => ({ name: t.name, fields: fieldList(t.fields) })),
-    {
-      name: "standard_metadata",
-      fields: fieldList(standardMetadataFields.map(([name, type]) => ({ name, type }))),
-    },
-  ];
-
   return {
-    header_types: types.map((t, id) => ({ name: t.name, id, fields: t.fields })),
-    headers: instances.map((h, id) => ({
-      name: h.name,
-      id,
-      header_type: h.type,
-      metadata: h.metadata,
-      pi_omit: true,
-    })),
-    header_stacks: [],
-    header_union_types: [],
-    header_unions: [],
+    ...headerSections(program, scalars),
     header_union_stacks: [],
     field_lists: usesClone(actions) ? [{ id: CLONE_FIELD_LIST, name: "fl", elements: [] }] : [],
     errors: errorsOf(program).map((name, number) => [name, number]),
     enums: [],
     parsers: [parsed],
     parse_vsets: [],
-    deparsers: [{ name: "deparser", id: 0, order: program.source.deparser, primitives: [] }],
+    deparsers: [{ name: "deparser", id: 0, order: emittedPaths(program.source), primitives: [] }],
     meter_arrays: [],
     counter_arrays: counterArrays(program),
     register_arrays: program.controls

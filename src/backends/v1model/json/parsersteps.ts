@@ -1,10 +1,10 @@
 import type { Expression, ParserStep } from "../../../ir/index.ts";
-import { widthOf } from "../../../ir/index.ts";
+import { stackOf, widthOf } from "../../../ir/index.ts";
 import { rewrite } from "../../p4text/rewrite.ts";
 import { asIndex } from "../storage.ts";
 import { hexstr, type Json, type JsonObject } from "./json.ts";
 import type { Scalars } from "./scalars.ts";
-import { argument, metadataField, place, SCALARS, type ValueScope, value } from "./values.ts";
+import { argument, fieldAt, metadataField, place, SCALARS, type ValueScope, value } from "./values.ts";
 
 /** In the parser the only variables are temporaries, which go by their names in the scalars. */
 const scope: ValueScope = { gress: "ingress", slot: (field) => ({ kind: "scalar", field }) };
@@ -24,7 +24,7 @@ export class StateWriter {
   step(s: ParserStep): void {
     switch (s.kind) {
       case "extract":
-        this.#op("extract", { type: "regular", value: s.header });
+        this.#extract(s.header);
         break;
       case "advance":
         this.#op("advance", this.#argument(asIndex(s.bits)));
@@ -44,7 +44,15 @@ export class StateWriter {
   /** A part of the transition key: a field, perhaps one that the value is computed into. */
   key(e: Expression): JsonObject {
     const at = place(e, scope);
-    return { type: "field", value: at ?? this.#temporary(e) };
+    return fieldAt(at ?? this.#temporary(e));
+  }
+
+  #extract(header: string): void {
+    const stack = stackOf(header, "next");
+    this.#op(
+      "extract",
+      stack === undefined ? { type: "regular", value: header } : { type: "stack", value: stack },
+    );
   }
 
   #set(target: readonly [header: string, field: string], e: Expression): void {

@@ -1,5 +1,5 @@
 import type { DataType, Expression, Target } from "../../../ir/index.ts";
-import { typeName, widthOf } from "../../../ir/index.ts";
+import { stackOf, typeName, widthOf } from "../../../ir/index.ts";
 import { BackendError } from "../../backenderror.ts";
 import { standardMetadata } from "../intrinsics.ts";
 import type { Gress, LocalTarget } from "../lowered.ts";
@@ -122,6 +122,14 @@ export function place(
   }
 }
 
+/** A place as BMv2 reads it; in the parser, the last element of a stack is known by the stack. */
+export function fieldAt([header, field]: readonly [header: string, field: string]): JsonObject {
+  const stack = stackOf(header, "last");
+  return stack === undefined
+    ? { type: "field", value: [header, field] }
+    : { type: "stack_field", value: [stack, field] };
+}
+
 /** The field that an assignment writes; slices have been resolved. */
 export function destination(
   t: Exclude<Target, { kind: "slice" }> | LocalTarget,
@@ -141,7 +149,7 @@ function load(e: Expression, scope: ValueScope): JsonObject {
   }
   const at = place(e, scope);
   if (at === undefined) throw new BackendError("GP2004", "v1model", `a ${e.kind} has no place in the packet`);
-  const read: JsonObject = { type: "field", value: at };
+  const read = fieldAt(at);
   return e.type.kind === "bool" ? single("d2b", read) : read;
 }
 

@@ -100,6 +100,10 @@ function stepText(s: Step, gress: Gress): readonly Doc[] {
     }
     case "setValidity":
       return [`hdr.${s.header}.${s.valid ? "setValid" : "setInvalid"}();`];
+    case "pushFront":
+      return [`hdr.${s.stack}.push_front(${s.count});`];
+    case "popFront":
+      return [`hdr.${s.stack}.pop_front(${s.count});`];
     case "count":
       return [concat(s.counterLocal, list(".count(", [text(s.index)], ");"))];
     case "drop":

@@ -5,7 +5,15 @@ import type { LoweredHeaderType, LoweredProgram } from "../lowered.ts";
 
 /** `header` declarations. */
 export function headerTypeTexts(program: LoweredProgram): readonly Doc[] {
-  return program.headerTypes.map((type) => documented(type.doc, headerTypeText(type), 0));
+  return [
+    ...program.headerTypes.map((type) => documented(type.doc, headerTypeText(type), 0)),
+    ...program.unions.map((u) =>
+      braces(
+        `header_union ${u.type}`,
+        u.members.map((m) => `${m.type.name} ${m.name};`),
+      ),
+    ),
+  ];
 }
 
 function headerTypeText(type: LoweredHeaderType): Doc {
@@ -15,10 +23,12 @@ function headerTypeText(type: LoweredHeaderType): Doc {
 }
 
 export function headersStruct(program: LoweredProgram): Doc {
-  return braces(
-    "struct headers_t",
-    program.headers.map((h) => `${h.type.name} ${h.name};`),
-  );
+  return braces("struct headers_t", [
+    ...program.headers.map((h) =>
+      h.elements === undefined ? `${h.type.name} ${h.name};` : `${h.type.name}[${h.elements}] ${h.name};`,
+    ),
+    ...program.unions.map((u) => `${u.type} ${u.name};`),
+  ]);
 }
 
 export function metadataStruct(program: LoweredProgram): Doc {
