@@ -27,6 +27,26 @@ const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise
     summary: "run a scenario: program, switches, controller and hosts in one command",
     load: async () => (await import("./run/run.ts")).run,
   },
+  apply: {
+    summary: "make deployed switches what a topology says, writing only the difference",
+    load: async () => (await import("./fleet.ts")).apply,
+  },
+  diff: {
+    summary: "what apply would write, and what somebody else wrote",
+    load: async () => (await import("./fleet.ts")).diff,
+  },
+  status: {
+    summary: "the switches of a topology: reachable, steered by whom, as wanted or not",
+    load: async () => (await import("./fleet.ts")).status,
+  },
+  drain: {
+    summary: "keep traffic off a switch, or take it into use again",
+    load: async () => (await import("./fleet.ts")).drain,
+  },
+  p4rt: {
+    summary: "P4Runtime by hand: read, write, watch, info, shell, with the names of the program",
+    load: async () => (await import("./p4rt/p4rt.ts")).p4rt,
+  },
 };
 
 const usage = `gradplane: describe a switch for distributed training in TypeScript; generate, run and control it.

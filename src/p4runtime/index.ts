@@ -55,6 +55,7 @@ export {
 export { EntityError, type EntityErrorCode } from "./entity-error.ts";
 export { COMPARE_ALL, type Comparison, entityContent, entityKey } from "./entity-key.ts";
 export { formatMatch, type Match, type MatchInput, type MatchKind } from "./match.ts";
+export { type NamedEntity, nameEntity } from "./name-entity.ts";
 export * from "./proto/generated/p4data.ts";
 export * from "./proto/generated/p4runtime.ts";
 export { Status } from "./proto/generated/status.ts";

@@ -13,6 +13,11 @@ describe("gradplane", () => {
       "dissector",
       "switch",
       "run",
+      "apply",
+      "diff",
+      "status",
+      "drain",
+      "p4rt",
     ]);
     expect(usage.stdout).toContain("\nExample:\n  gradplane run ");
   });
@@ -35,7 +40,7 @@ describe("gradplane", () => {
     const { status, stderr } = await gradplane(["bulid"]);
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'gradplane: there is no verb "bulid"; the verbs are build, check, dissector, switch, run\n',
+      'gradplane: there is no verb "bulid"; the verbs are build, check, dissector, switch, run, apply, diff, status, drain, p4rt\n',
     );
   });
 

@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { generate } from "../backends/index.ts";
+import type { AggregationFeature } from "../controller/program.ts";
+import type { GroupRoom } from "../controller/routes.ts";
+import { StateError, StateFile } from "../controller/statefile.ts";
+import type { LoadableProgram } from "../controller/switchsession.ts";
+import { TopologyError } from "../controller/topology.ts";
+import { readTopologyFile, type TopologyFile } from "../controller/topologyfile.ts";
+import type { WantedEntry } from "../controller/wantedstate.ts";
+import { isAggregation, isDrop, isEcmp, lookupTable, thresholdEntries } from "../dsl/index.ts";
+import { EntityError, p4infoFromBinary } from "../p4runtime/index.ts";
+import { EnvironmentError, UserError } from "./exit.ts";
+import { loadProgram } from "./load.ts";
+import { readP4Info } from "./p4rt/target.ts";
+
+/** A topology file with all that follows from it. */
+export interface Network extends TopologyFile {
+  readonly loadable: LoadableProgram;
+  readonly aggregation: AggregationFeature | undefined;
+  readonly room: GroupRoom | undefined;
+  /** What all switches have, by the features of the program. */
+  readonly everywhere: readonly WantedEntry[];
+  readonly state: StateFile;
+}
+
+/** Reads a topology file and its program. @throws UserError */
+export async function loadNetwork(
+  path: string | undefined,
+  verb: string,
+  stateFile?: string,
+): Promise<Network> {
+  if (path === undefined) throw new UserError(`--topology FILE is missing; see gradplane ${verb} --help`);
+  const file = readTopologyFile(path);
+  const state = new StateFile(stateFile ?? `${path.replace(/\.ya?ml$/, "")}.state.json`);
+  const { program } = file;
+  if (program.kind === "compiled") {
+    const p4info = readP4Info(program.p4info);
+    const loadable = { p4info, deviceConfig: bytesOf(program.deviceConfig) };
+    return { ...file, loadable, aggregation: undefined, room: undefined, everywhere: [], state };
+  }
+  const { ir, name, features } = await loadProgram(program.file);
+  const files = generate(ir);
+  const info = files.get("p4info.bin");
+  const json = files.get(`${name}.json`);
+  if (!(info instanceof Uint8Array) || json === undefined) throw new Error(`${name} was not generated`);
+  const aggregation = features.find(isAggregation);
+  const ecmp = features.find(isEcmp);
+  const drop = features.find(isDrop);
+  return {
+    ...file,
+    loadable: {
+      p4info: p4infoFromBinary(info),
+      deviceConfig: typeof json === "string" ? new TextEncoder().encode(json) : json,
+    },
+    aggregation: aggregation === undefined ? undefined : { options: aggregation.options, lookupTable },
+    room: ecmp?.options,
+    everywhere: drop === undefined ? [] : thresholdEntries(drop),
+    state,
+  };
+}
+
+function bytesOf(file: string): Uint8Array {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new UserError(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Names what goes wrong with a network: the user's mistake, or the environment's. */
+export async function reportingNetwork<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof TopologyError || error instanceof EntityError) throw new UserError(error.message);
+    if (error instanceof StateError) throw new EnvironmentError(error.message);
+    throw error;
+  }
+}
