@@ -19,6 +19,8 @@ export * from "./features/aggregation/index.ts";
 export * from "./features/controllerport.ts";
 export * from "./features/drop.ts";
 export * from "./features/ecmp.ts";
+export * from "./features/ecmpentries.ts";
+export { flow } from "./features/flow.ts";
 export * from "./features/forwarding.ts";
 export * from "./features/internet.ts";
 export * from "./features/priority.ts";

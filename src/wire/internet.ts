@@ -21,5 +21,9 @@ export const ipv4 = wireHeader("ipv4", {
 
 export const udp = wireHeader("udp", { src_port: 16, dst_port: 16, length: 16, checksum: 16 });
 
+/** What tells the flows of TCP apart; the rest of its header (RFC 9293) is payload to a switch. */
+export const tcpPorts = wireHeader("tcp_ports", { src_port: 16, dst_port: 16 });
+
 export const ETHERTYPE_IPV4 = 0x0800;
+export const PROTOCOL_TCP = 6;
 export const PROTOCOL_UDP = 17;

@@ -3,8 +3,11 @@ import type { WantedEntry } from "../../src/controller/wantedstate.ts";
 import { baseState, jobEntries } from "../../src/controller/wantedstate.ts";
 import {
   drop,
+  type EcmpOptions,
   ecmp,
   type Feature,
+  type FlowMember,
+  flowGroup,
   groupEntries,
   hotAggregation,
   int32,
@@ -39,6 +42,8 @@ export const MEMBERS = [
   { port: 7, mac: "02:00:00:00:01:07" },
 ];
 export const GROUP = 2;
+/** Sizes of ecmp. */
+export const ROOM = { groups: 5, members: 4 };
 /** Behind the group. */
 export const FAR = "10.0.9.1";
 /** Behind port 3. */
@@ -50,20 +55,30 @@ export interface Subset {
   readonly drop: boolean;
   readonly ecmp: boolean;
   readonly aggregation: boolean;
+  /** Whose packets ecmp sprays; all when left out. */
+  readonly spray?: EcmpOptions["spray"];
 }
 
 const both = [false, true];
-export const subsets: readonly (Subset & { readonly name: string })[] = both.flatMap((aggregation) =>
-  both.flatMap((p) =>
-    both.flatMap((d) =>
-      both.map((e) => {
-        const subset = { aggregation, priority: p, drop: d, ecmp: e };
-        const names = Object.entries(subset).filter(([, has]) => has);
-        return { ...subset, name: names.map(([n]) => n).join("_") || "plain" };
-      }),
+export const subsets: readonly (Subset & { readonly name: string })[] = [
+  ...both.flatMap((aggregation) =>
+    both.flatMap((p) =>
+      both.flatMap((d) =>
+        both.map((e) => {
+          const subset = { aggregation, priority: p, drop: d, ecmp: e };
+          const names = Object.entries(subset).filter(([, has]) => has);
+          return { ...subset, name: names.map(([n]) => n).join("_") || "plain" };
+        }),
+      ),
     ),
   ),
-);
+  ...(["gradient", "none"] as const).flatMap((spray) =>
+    both.map((others) => ({
+      ...{ priority: others, drop: others, aggregation: others, ecmp: true, spray },
+      name: others ? `all_spray_${spray}` : `spray_${spray}`,
+    })),
+  ),
+];
 
 /** Thresholds of the tests, by class: front layers drop first. */
 export const KEEP = { 0: 2, 1: 8, 5: 4, 6: 1 };
@@ -80,7 +95,7 @@ const aggregation = hotAggregation({
 /** The features of a subset, in an order that makes no difference. */
 function featuresOf(s: Subset): readonly Feature[] {
   return [
-    ...(s.ecmp ? [ecmp({ groups: 5, members: 4, spray: "all" })] : []),
+    ...(s.ecmp ? [ecmp({ ...ROOM, spray: s.spray ?? "all" })] : []),
     ...(s.drop ? [drop({ keep: KEEP })] : []),
     ...(s.aggregation ? [aggregation] : []),
     ipv4Forwarding(),
@@ -108,7 +123,8 @@ export function entriesOf(s: Subset): readonly WantedEntry[] {
   const steered = { options: aggregation.options, lookupTable };
   return [
     ...baseState(topology, "s1").entries,
-    ...(s.ecmp ? [toGroup, ...groupEntries(GROUP, MEMBERS)] : []),
+    ...(s.ecmp ? [toGroup] : []),
+    ...(s.ecmp && s.spray !== "none" ? groupEntries(GROUP, MEMBERS) : []),
     ...(s.drop ? thresholdEntries(drop({ keep: KEEP })) : []),
     ...(s.aggregation ? placements.flatMap((p) => [...jobEntries(topology, steered, p)]) : []),
   ];
@@ -119,7 +135,22 @@ export function switchOf(s: Subset, json?: Uint8Array): Switch {
   const { ir } = programOf(s);
   const sw = localSwitch(ir, json);
   fill(sw, ir, { entries: entriesOf(s), cloneSessions: baseState(topology, "s1").cloneSessions });
+  if (s.ecmp && (s.spray ?? "all") !== "all") insertFlowGroup(sw, GROUP, MEMBERS);
   return sw;
+}
+
+/** A group of next hops of flows, as the control plane writes it. */
+export function insertFlowGroup(sw: Switch, number: number, hops: readonly FlowMember[]): void {
+  const { profile, members, group, entry } = flowGroup({ ...ROOM, spray: "none" }, number, hops);
+  const selector = sw.profile(profile);
+  for (const { id, action, params } of members)
+    selector.insertMember(id, {
+      action,
+      parameters: [BigInt(params.port), BigInt(parseMac(params.dst_mac))],
+    });
+  selector.insertGroup(group.id, group.members);
+  const match = [{ kind: "exact" as const, value: BigInt(entry.match.group) }];
+  sw.table(entry.table).insert(match, { kind: "group", group: entry.group });
 }
 
 /** For updates at run time. */
@@ -133,17 +164,19 @@ export interface Sent {
   readonly ecn?: number;
   /** Comes out at the other end. */
   readonly id?: number;
+  /** Source port of UDP: another flow. */
+  readonly flow?: number;
   readonly ttl?: number;
 }
 
-export function frame({ to = NEAR, dscp = 0, ecn = 0, id = 0, ttl = 64 }: Sent): Uint8Array {
+export function frame({ to = NEAR, dscp = 0, ecn = 0, id = 0, ttl = 64, flow = 1000 }: Sent): Uint8Array {
   const made = newFrame(
     {
       srcMac: parseMac("02:00:00:00:00:01"),
       dstMac: parseMac(SWITCH.mac),
       srcIp: parseIpv4("10.0.0.1"),
       dstIp: parseIpv4(to),
-      srcPort: 1000,
+      srcPort: flow,
       dstPort: 2000,
       dscp,
       ecn,
@@ -213,6 +246,7 @@ export const traffic: fc.Arbitrary<{ readonly port: number; readonly data: Uint8
         dscp: someDscp,
         ecn: fc.nat(3),
         id: fc.nat(0xffff),
+        flow: fc.integer({ min: 1000, max: 1020 }),
         ttl: fc.constantFrom(64, 64, 64, 1, 0),
       })
       .map((r) => ({ port: r.port, data: frame(r) })),

@@ -1,5 +1,5 @@
 import { bit } from "../../ir/index.ts";
-import { ETHERTYPE_IPV4, ethernet, ipv4, PROTOCOL_UDP, udp } from "../../wire/internet.ts";
+import { ETHERTYPE_IPV4, ethernet, ipv4, PROTOCOL_TCP, PROTOCOL_UDP, udp } from "../../wire/internet.ts";
 import type { ProgramBuilder } from "../program.ts";
 
 /** The protocol stack that the built-in features share: take it with `p.once(internet)`. */
@@ -12,7 +12,12 @@ export function internet(p: ProgramBuilder) {
   const parseIpv4 = p.parser.state("parse_ipv4");
   const parseUdp = p.parser.state("parse_udp");
   const etherType = p.constants("ETHERTYPE", bit(16), { IPV4: ETHERTYPE_IPV4 });
-  const protocol = p.constants("PROTOCOL", bit(8), { UDP: PROTOCOL_UDP }, "Protocols above IP.");
+  const protocol = p.constants(
+    "PROTOCOL",
+    bit(8),
+    { TCP: PROTOCOL_TCP, UDP: PROTOCOL_UDP },
+    "Protocols above IP.",
+  );
   start.otherwise(parseEthernet);
   parseEthernet.extract(eth).select(eth.ether_type).on(etherType.IPV4, parseIpv4);
   // Options and later fragments have no UDP header at a fixed place; such packets are forwarded or dropped by IPv4 alone.
@@ -22,5 +27,5 @@ export function internet(p: ProgramBuilder) {
     .on([4, 5, 0, protocol.UDP], parseUdp);
   parseUdp.extract(datagram).select(datagram.dst_port);
   p.checksum(ip, "hdr_checksum");
-  return { ethernet: eth, ipv4: ip, udp: datagram, start, parseEthernet, parseIpv4, parseUdp };
+  return { ethernet: eth, ipv4: ip, udp: datagram, protocol, start, parseEthernet, parseIpv4, parseUdp };
 }
