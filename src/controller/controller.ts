@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Backoff } from "../p4runtime/index.ts";
 import { ModeId } from "../wire/aggregation.ts";
 import {
   type ControllerAction,
@@ -9,6 +11,7 @@ import {
 import type { Placement } from "./jobs.ts";
 import type { AggregationFeature } from "./program.ts";
 import { SlotReset } from "./slotreset.ts";
+import { type ControllerState, EMPTY_STATE, type StateStore } from "./statefile.ts";
 import { type LoadableProgram, SwitchSession } from "./switchsession.ts";
 import { checkTopology, hostNamed, portOf, type SwitchNode, switchNamed, type Topology } from "./topology.ts";
 import { baseState, jobEntries, lookupEntries } from "./wantedstate.ts";
@@ -22,6 +25,10 @@ export interface ControllerOptions {
   readonly onNotice?: (notice: Notice) => void;
   readonly heartbeat?: number;
   readonly silence?: number;
+  /** Where generations are kept. Without it a controller that starts again is not heard by the hosts of the one before. */
+  readonly state?: StateStore;
+  /** Milliseconds until a lost switch is tried again, and one that failed to take a job; doubled at each failure: 500. */
+  readonly retry?: number;
 }
 
 /** What happened, for logs and for figures. Times are milliseconds of the process's clock. */
@@ -29,6 +36,7 @@ export type Notice =
   | { readonly kind: "switchReady"; readonly name: string; readonly entries: number; readonly at: number }
   | { readonly kind: "lookups"; readonly name: string; readonly written: number; readonly at: number }
   | { readonly kind: "switchLost"; readonly name: string; readonly reason: string; readonly at: number }
+  | { readonly kind: "saveFailed"; readonly reason: string; readonly at: number }
   | { readonly kind: "placed"; readonly placement: Placement; readonly at: number }
   | {
       readonly kind: "installFailed" | "removeFailed" | "announceFailed";
@@ -50,25 +58,38 @@ export class Controller {
   /** Why the hosts of a job do not know its last placement. */
   readonly #untold = new Map<number, unknown>();
   readonly #stop = new AbortController();
+  /** Switches that have been made ready, and are not lost. */
+  readonly #prepared = new Set<string>();
+  /** Switches that another controller has taken; they are left to it. */
+  readonly #deposed = new Set<string>();
+  /** One for the whole life: a controller that came later keeps the switches that it took. */
+  readonly #electionId = BigInt(Date.now());
+  /** Attempts to win back switches, under way. */
+  readonly #returning = new Set<Promise<void>>();
+  readonly #drained: readonly string[];
   #work: Promise<void> = Promise.resolve();
 
-  private constructor(options: ControllerOptions) {
+  private constructor(options: ControllerOptions, state: ControllerState) {
     this.#options = options;
     const { rows, chunk } = options.aggregation.options;
+    this.#drained = state.drained;
     this.#jobs = new JobController(
       { rows, chunk },
       options.topology.switches.map((s) => s.name),
+      state.generations,
     );
   }
 
   /**
    * Connects to all switches and prepares them, in parallel.
-   * @throws TopologyError; P4RuntimeError with the address of the first switch that fails.
+   * @throws TopologyError; StateError; P4RuntimeError with the address of the first switch that fails.
    */
   static async start(options: ControllerOptions): Promise<Controller> {
     checkTopology(options.topology);
-    const controller = new Controller(options);
-    const preparing = options.topology.switches.map((node) => controller.#prepare(node));
+    const controller = new Controller(options, (await options.state?.load()) ?? EMPTY_STATE);
+    const preparing = options.topology.switches.map(async (node) => {
+      if (!(await controller.#prepare(node))) controller.#inBackground(() => controller.#winBack(node));
+    });
     try {
       await Promise.all(preparing);
     } catch (error) {
@@ -123,18 +144,24 @@ export class Controller {
     this.#stop.abort();
     await Promise.all([...this.#sessions.values()].map((s) => s.close()));
     await this.#settled();
+    await Promise.all(this.#returning);
   }
 
-  async #prepare(node: SwitchNode): Promise<void> {
+  /** @returns whether the switch is ready; it may have been lost at the last moment. */
+  async #prepare(node: SwitchNode): Promise<boolean> {
     const { heartbeat, silence } = this.#options;
     const { signal } = this.#stop;
     const session = await SwitchSession.open(node, this.#options.program, {
       signal,
+      electionId: this.#electionId,
       ...(heartbeat === undefined ? {} : { heartbeat }),
       ...(silence === undefined ? {} : { silence }),
-      onLost: (reason) => {
+      onLost: (reason, isDeposed) => {
         this.#notice({ kind: "switchLost", name: node.name, reason, at: performance.now() });
         this.#handle({ kind: "switchLost", name: node.name });
+        if (isDeposed) this.#deposed.add(node.name);
+        // Of one that was never ready, who prepares it hears by itself.
+        if (this.#prepared.delete(node.name)) this.#inBackground(() => this.#winBack(node));
       },
     });
     this.#sessions.set(node.name, session);
@@ -145,8 +172,49 @@ export class Controller {
       this.#notice({ kind: "lookups", name: node.name, written, at: performance.now() }),
     );
     const entries = base.entries.length + lookups;
+    if (session.isLost) return false;
+    this.#prepared.add(node.name);
     this.#notice({ kind: "switchReady", name: node.name, entries, at: performance.now() });
     this.#handle({ kind: "switchReady", name: node.name });
+    return true;
+  }
+
+  #inBackground(work: () => Promise<void>): void {
+    const running = work().finally(() => this.#returning.delete(running));
+    this.#returning.add(running);
+  }
+
+  /** Prepares a lost switch again as soon as it can be had. Its jobs stay where they are now; the next may go to it. */
+  async #winBack(node: SwitchNode): Promise<void> {
+    const { signal } = this.#stop;
+    const backoff = new Backoff({ first: this.#options.retry ?? 500, most: 10_000 }, Math.random);
+    for (;;) {
+      await sleep(backoff.next(), undefined, { signal }).catch(() => {});
+      if (signal.aborted || this.#deposed.has(node.name)) return;
+      try {
+        if (await this.#prepare(node)) return;
+      } catch {
+        // Not there yet, or not any more.
+        await this.#sessions.get(node.name)?.close();
+      }
+    }
+  }
+
+  /** A switch that failed to take a job may take the next, after a while. */
+  async #forgive(name: string): Promise<void> {
+    const { signal } = this.#stop;
+    await sleep(this.#options.retry ?? 500, undefined, { signal }).catch(() => {});
+    if (!signal.aborted && this.session(name) !== undefined) this.#handle({ kind: "switchReady", name });
+  }
+
+  /** Before anybody acts on a decision: what is saved is never behind what hosts and switches have heard. */
+  async #save(): Promise<void> {
+    const { generations, placements } = this.#jobs;
+    try {
+      await this.#options.state?.save({ generations, placements, drained: this.#drained });
+    } catch (error) {
+      this.#notice({ kind: "saveFailed", reason: text(error), at: performance.now() });
+    }
   }
 
   #handle(event: ControllerEvent): void {
@@ -169,6 +237,7 @@ export class Controller {
   async #perform(action: ControllerAction): Promise<void> {
     if (this.#stop.signal.aborted) return;
     const { placement } = action;
+    await this.#save();
     switch (action.kind) {
       case "announce":
         this.#announce(placement);
@@ -183,6 +252,8 @@ export class Controller {
         } catch (error) {
           if (this.#stop.signal.aborted) return;
           this.#failed("installFailed", placement, error);
+          const { on } = placement;
+          if (on !== undefined) this.#inBackground(() => this.#forgive(on));
           this.#follow({ kind: "installFailed", job, generation, reason: text(error) });
           return;
         }

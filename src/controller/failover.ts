@@ -57,9 +57,26 @@ export class JobController {
   /** Last generation by job number. It outlives the job: packets of one that is over must not count in the next of its number. */
   readonly #generations = new Map<number, number>();
 
-  constructor(grid: SlotGrid, switches: readonly string[]) {
+  /** @param generations last generation by job number, of a controller that ran before: hosts and switches refuse what is not above it */
+  constructor(
+    grid: SlotGrid,
+    switches: readonly string[],
+    generations: Readonly<Record<string, number>> = {},
+  ) {
     this.#grid = grid;
     this.#switches = switches;
+    for (const [job, generation] of Object.entries(generations))
+      this.#generations.set(Number(job), generation);
+  }
+
+  /** What the next controller must know. */
+  get generations(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#generations);
+  }
+
+  /** Where the jobs run, or are to run. */
+  get placements(): readonly Placement[] {
+    return [...this.#jobs.values()].map((job) => job.placement);
   }
 
   placementOf(job: number): Placement | undefined {

@@ -33,8 +33,8 @@ export interface SessionOptions {
   readonly silence?: number;
   /** Gives up the opening. */
   readonly signal?: AbortSignal;
-  /** Called once, with the reason. */
-  readonly onLost: (reason: string) => void;
+  /** Called once, with the reason. `isDeposed`: another controller has taken the switch, and it would be wrong to take it back. */
+  readonly onLost: (reason: string, isDeposed: boolean) => void;
 }
 
 const HEARTBEAT = 500;
@@ -69,7 +69,7 @@ export class SwitchSession {
     program: LoadableProgram,
     options: SessionOptions,
   ): Promise<SwitchSession> {
-    let lost: (reason: string) => void = () => {};
+    let lost: (reason: string, isDeposed: boolean) => void = () => {};
     const { signal } = options;
     const call = signal === undefined ? {} : { signal };
     const where = `${node.name} (${node.target})`;
@@ -77,9 +77,9 @@ export class SwitchSession {
       {
         address: node.target,
         deviceId: node.deviceId,
-        onDisconnect: (error) => lost(error.message),
+        onDisconnect: (error) => lost(error.message, false),
         onArbitration: (state) => {
-          if (!state.isPrimary) lost(deposed(state.highestElectionId));
+          if (!state.isPrimary) lost(deposed(state.highestElectionId), true);
         },
       },
       call,
@@ -99,7 +99,7 @@ export class SwitchSession {
       throw error;
     }
     const session = new SwitchSession(node, client, options);
-    lost = (reason) => session.#lost(reason);
+    lost = (reason, isDeposed) => session.#lost(reason, isDeposed);
     void session.#watch();
     void session.#listen();
     return session;
@@ -221,11 +221,11 @@ export class SwitchSession {
     }
   }
 
-  #lost(reason: string): void {
+  #lost(reason: string, isDeposed = false): void {
     if (this.#isLost || this.#stop.signal.aborted) return;
     this.#isLost = true;
     this.#lostBecause = reason;
-    this.#options.onLost(reason);
+    this.#options.onLost(reason, isDeposed);
     void this.close();
   }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Controller, type ControllerOptions, type Notice } from "../../src/controller/controller.ts";
 import type { Placement } from "../../src/controller/jobs.ts";
+import { StateMemory, type StateStore } from "../../src/controller/statefile.ts";
 import type { Topology } from "../../src/controller/topology.ts";
 import { P4RuntimeClient, p4infoFromBinary } from "../../src/p4runtime/index.ts";
 import { aggregation, CHUNK, generated, SCALE } from "./network.ts";
@@ -226,7 +227,7 @@ describe("a switch that is lost while a job runs", { timeout: 60_000 }, () => {
     expect((await placedOn(told, "server")).generation).toBeGreaterThanOrEqual(3);
   });
 
-  test("and comes back empty at the same address: the job stays where it went, and nobody takes the newcomer for the old one", async () => {
+  test("and comes back empty at the same address: it is prepared, its job stays where it went, and moves back when it must", async () => {
     const [s1, s2] = await Promise.all([startSwitch(1), startSwitch(2)]);
     const { topology } = await startTwo(2);
     const switches = topology.switches.map((s, i) => ({
@@ -234,22 +235,79 @@ describe("a switch that is lost while a job runs", { timeout: 60_000 }, () => {
       target: (i === 0 ? s1 : s2).server.address,
     }));
     const told = nothing();
-    const controller = await start({ ...topology, switches }, told);
+    const controller = await start({ ...topology, switches }, told, { retry: 20 });
     await controller.startJob(JOB);
     const { address } = s1.server;
     s1.kill();
     const again = await startSwitch(1, address);
     await placedOn(told, "s2");
-    await sleep(300);
-    expect(again.engine.hasPipeline).toBe(false);
+    const ready = () => told.notices.filter((n) => n.kind === "switchReady" && n.name === "s1").length;
+    await expect.poll(ready, { timeout: 30_000 }).toBe(2);
+    expect(again.engine.hasPipeline).toBe(true);
     expect(told.placements.map((p) => p.on)).toEqual(["s1", "s2"]);
-    // A controller that starts anew may use it.
-    await controller.close();
-    const later = nothing();
-    const next = await start({ ...topology, switches }, later);
-    await next.startJob(JOB);
-    expect(later.placements).toMatchObject([{ on: "s1" }]);
+    s2.kill();
+    expect(await placedOn(told, "s1")).toMatchObject({ generation: 3 });
     expect(admissions(again)).toBe(ADMISSIONS);
+  });
+});
+
+describe("a controller that starts again", { timeout: 60_000 }, () => {
+  test("goes on with the generations of the one before, so that live hosts hear it", async () => {
+    const { topology } = await startTwo(2);
+    const state = new StateMemory();
+    const first = nothing();
+    const before = await start(topology, first, { state });
+    await before.startJob(JOB);
+    await before.stopJob(1);
+    await before.startJob(JOB);
+    expect(first.placements.map((p) => p.generation)).toEqual([1, 2]);
+    await before.close();
+    await sleep(2);
+    const second = nothing();
+    const after = await start(topology, second, { state });
+    await after.startJob({ ...JOB, firstRound: 9 });
+    expect(second.placements).toMatchObject([{ on: "s1", generation: 3, firstRound: 9 }]);
+    expect(await state.load()).toMatchObject({ generations: { 1: 3 }, placements: [{ generation: 3 }] });
+  });
+
+  test("has saved a generation before anybody hears of it, and says when it could not", async () => {
+    const { topology } = await startTwo(2);
+    const memory = new StateMemory();
+    let isBroken = false;
+    const state: StateStore = {
+      load: () => memory.load(),
+      save: (what) => (isBroken ? Promise.reject(new Error("disk full")) : memory.save(what)),
+    };
+    const heard: [number, number | undefined][] = [];
+    const told = nothing();
+    const saved = new Map<number, number | undefined>();
+    const controller = await start(topology, told, {
+      state: {
+        load: () => state.load(),
+        save: async (what) => {
+          await state.save(what);
+          saved.set(1, what.generations[1]);
+        },
+      },
+      onPlacement: (p) => heard.push([p.generation, saved.get(1)]),
+    });
+    await controller.startJob(JOB);
+    expect(heard).toEqual([[1, 1]]);
+    isBroken = true;
+    await controller.stopJob(1);
+    expect(told.notices).toContainEqual(expect.objectContaining({ kind: "saveFailed", reason: "disk full" }));
+  });
+
+  test("does not overtake one that came later and has taken its switches", async () => {
+    const { topology, s1 } = await startTwo(2);
+    const first = nothing();
+    await start(topology, first, { retry: 10 });
+    await sleep(2);
+    const second = await start(topology);
+    await sleep(300);
+    expect(first.notices.filter((n) => n.kind === "switchLost")).toHaveLength(2);
+    expect(second.session("s1")).toBeDefined();
+    expect(s1.server.openStreams).toBe(1);
   });
 });
 
