@@ -1,15 +1,18 @@
-import { deliveries, type LinkFaults } from "../host/faults.ts";
 import type { HostMachine, SendAction } from "../host/machine.ts";
 import type { Random } from "../host/random.ts";
-import type { Switch } from "../switch/index.ts";
+import type { PortRate, SwitchSink } from "../switch/index.ts";
 import { parseIpv4 } from "../wire/address.ts";
 import { parseFrame } from "../wire/datagram.ts";
 import { EventQueue } from "./eventqueue.ts";
+import { type LinkOptions, Wire } from "./link.ts";
 
-/** One end of a link. */
-interface Attachment {
-  readonly host: Host;
-  readonly faults: LinkFaults;
+/** What the lab needs of a switch: the engine that is deployed has it, and so has the fast path. Times are in microseconds. */
+export interface LabSwitch {
+  readonly cpuPort: number | undefined;
+  readonly trafficManager: { setRate(port: number, rate: PortRate): void };
+  receive(port: number, data: Uint8Array, now: number, sink: SwitchSink): void;
+  tick(now: number, sink: SwitchSink): unknown;
+  nextWakeup(): number | undefined;
 }
 
 interface Host {
@@ -19,20 +22,30 @@ interface Host {
   receive(frame: Uint8Array): void;
   tick(): void;
   wakeAt(): number;
-  /** The switch and port that frames go to. */
-  uplink: { readonly on: string; readonly port: number; readonly faults: LinkFaults } | undefined;
+  uplink: Uplink | undefined;
   /** The tick that is already in the queue. */
   armedAt: number;
-  readonly links: { readonly on: string; readonly port: number; readonly faults: LinkFaults }[];
+  readonly uplinks: Uplink[];
   sent: number;
   received: number;
 }
 
+/** A host's way to a switch. */
+interface Uplink {
+  readonly to: string;
+  readonly wire: Wire;
+}
+
 /** A switch, or without an engine a plain network that delivers by IPv4 address. */
 interface Node {
-  readonly engine: Switch | undefined;
-  readonly ports: Map<number, Attachment>;
+  readonly engine: LabSwitch | undefined;
+  /** Cables by port, and on plain networks the host at the other end. */
+  readonly ports: Map<number, { readonly wire: Wire; readonly host?: Host }>;
   readonly toCpu: (data: Uint8Array) => void;
+  readonly sink: SwitchSink;
+  /** Its clock, in microseconds: it never goes back, however the lab's is rounded. */
+  clock: number;
+  armedAt: number;
 }
 
 /** How the application talks to a host of the lab. */
@@ -44,39 +57,77 @@ export interface LabHost<Event> {
   readonly traffic: { readonly sent: number; readonly received: number };
 }
 
+/** A place where a cable ends. */
+export interface SwitchPort {
+  readonly switch: string;
+  readonly port: number;
+}
+
+/** A frame at the moment in which it sets out on a wire. */
+export interface LabFrame {
+  readonly at: number;
+  /** From where to where: `h0>s1:3`, `s1:3>h0` or `s1:3>s2:0`. */
+  readonly wire: string;
+  readonly frame: Uint8Array;
+}
+
+export interface LabOptions {
+  /** Sees every frame that a switch or host sends. The frame is not to be kept: a switch may change it. */
+  readonly onFrame?: (frame: LabFrame) => void;
+}
+
 /**
  * Hosts and switches on one network under a virtual clock. The hosts are the state machines and the switches the engines that are
- * deployed; links lose, double, delay and hold back frames at random. The same random numbers give the same run, bit for bit.
- * Times are milliseconds.
+ * deployed; cables have a rate and a delay, and lose, double, damage and hold back frames at random. The same random numbers give the
+ * same run, bit for bit. Times are milliseconds.
  */
 export class Lab {
-  readonly #random: Random;
+  readonly random: Random;
+  readonly #options: LabOptions;
   readonly #events = new EventQueue<() => void>();
   readonly #switches = new Map<string, Node>();
   readonly #hosts = new Map<string, Host>();
+  readonly #wires = new Map<string, Wire>();
   #now = 0;
   /** An application has heard something since the last look. */
   #told = false;
+  /** Frames that have arrived somewhere. */
+  hops = 0;
 
-  constructor(random: Random) {
-    this.#random = random;
+  constructor(random: Random, options: LabOptions = {}) {
+    this.random = random;
+    this.#options = options;
   }
 
   get now(): number {
     return this.#now;
   }
 
-  addSwitch(name: string, engine: Switch, toCpu: (data: Uint8Array) => void = () => {}): void {
-    this.#switches.set(name, { engine, ports: new Map(), toCpu });
+  addSwitch(name: string, engine: LabSwitch, toCpu: (data: Uint8Array) => void = () => {}): void {
+    const node: Node = {
+      engine,
+      ports: new Map(),
+      toCpu,
+      sink: (action) => {
+        if (action.kind === "transmit") this.#onWire(node.ports.get(action.port)?.wire, action.data);
+        else if (action.kind === "toCpu") toCpu(action.data);
+      },
+      clock: 0,
+      armedAt: Number.POSITIVE_INFINITY,
+    };
+    this.#switches.set(name, node);
   }
 
   /** A network without a program: each frame goes to the host with its IPv4 destination. */
   addNetwork(name: string): void {
-    this.#switches.set(name, { engine: undefined, ports: new Map(), toCpu: () => {} });
+    const none = { clock: 0, armedAt: Number.POSITIVE_INFINITY, toCpu: () => {}, sink: () => {} };
+    this.#switches.set(name, { engine: undefined, ports: new Map(), ...none });
   }
 
   /** Cuts the power of a switch: frames to it are lost, and those inside with it. */
   removeSwitch(name: string): void {
+    const node = this.#switches.get(name);
+    if (node !== undefined) node.armedAt = Number.NEGATIVE_INFINITY;
     this.#switches.delete(name);
   }
 
@@ -110,7 +161,7 @@ export class Lab {
       wakeAt: () => machine.wakeAt,
       uplink: undefined,
       armedAt: Number.POSITIVE_INFINITY,
-      links: [],
+      uplinks: [],
       sent: 0,
       received: 0,
     };
@@ -119,7 +170,7 @@ export class Lab {
     return {
       dispatch: (event) => perform(machine.handle(event, this.#now)),
       use: (switchName) => {
-        host.uplink = host.links.find((l) => l.on === switchName) ?? host.uplink;
+        host.uplink = host.uplinks.find((l) => l.to === switchName) ?? host.uplink;
       },
       get traffic() {
         return { sent: host.sent, received: host.received };
@@ -127,17 +178,47 @@ export class Lab {
     };
   }
 
-  /** Plugs a host into a switch. Its first link is the one that it uses. */
-  connect(hostName: string, switchName: string, port: number, faults: LinkFaults = {}): void {
+  /** Plugs a host into a switch. Its first cable is the one that it uses. The switch's port gets the cable's rate. */
+  connect(hostName: string, switchName: string, port: number, options: LinkOptions = {}): void {
     const host = this.#hosts.get(hostName);
-    const node = this.#switches.get(switchName);
-    if (host === undefined || node === undefined)
-      throw new RangeError(`no ${hostName} or no ${switchName} in the lab`);
-    if (node.ports.has(port)) throw new RangeError(`port ${port} of ${switchName} is taken`);
-    node.ports.set(port, { host, faults });
-    const link = { on: switchName, port, faults };
-    host.links.push(link);
-    host.uplink ??= link;
+    if (host === undefined) throw new RangeError(`no ${hostName} in the lab`);
+    const place = `${switchName}:${port}`;
+    const node = this.#free({ switch: switchName, port }, options);
+    const down = this.#wire(`${place}>${hostName}`, options, (frame) => {
+      host.received++;
+      host.receive(frame);
+    });
+    node.ports.set(port, { wire: down, host });
+    const wire = this.#wire(`${hostName}>${place}`, options, (frame) =>
+      this.#atSwitch(switchName, port, frame),
+    );
+    const uplink = { to: switchName, wire };
+    host.uplinks.push(uplink);
+    host.uplink ??= uplink;
+  }
+
+  /** Joins two switches. Both ports get the cable's rate. */
+  link(a: SwitchPort, b: SwitchPort, options: LinkOptions = {}): void {
+    const ends = [
+      [a, b],
+      [b, a],
+    ] as const;
+    for (const [from, to] of ends) {
+      const name = `${from.switch}:${from.port}>${to.switch}:${to.port}`;
+      const wire = this.#wire(name, options, (frame) => this.#atSwitch(to.switch, to.port, frame));
+      this.#free(from, options).ports.set(from.port, { wire });
+    }
+  }
+
+  /** One direction of a cable, by its ends: `h0>s1:3`, `s1:3>h0`, `s1:3>s2:0`. */
+  wire(name: string): Wire {
+    const found = this.#wires.get(name);
+    if (found === undefined) throw new RangeError(`no wire ${name} in the lab`);
+    return found;
+  }
+
+  get wires(): ReadonlyMap<string, Wire> {
+    return this.#wires;
   }
 
   /** Does something at a time, or now if it has passed. */
@@ -150,8 +231,10 @@ export class Lab {
     while (!isDone()) {
       const at = this.#events.nextAt;
       if (at > until) return false;
+      const event = this.#events.take();
+      if (event === undefined) return false;
       this.#now = Math.max(this.#now, at);
-      this.#events.take()?.();
+      event();
     }
     return true;
   }
@@ -164,6 +247,24 @@ export class Lab {
       await new Promise(setImmediate);
     }
     return true;
+  }
+
+  #wire(name: string, options: LinkOptions, arrive: (frame: Uint8Array) => void): Wire {
+    const wire = new Wire(name, this, options, (frame) => {
+      this.hops++;
+      arrive(frame);
+    });
+    this.#wires.set(name, wire);
+    return wire;
+  }
+
+  /** The switch of a port that nothing is plugged into. */
+  #free({ switch: name, port }: SwitchPort, { rate }: LinkOptions): Node {
+    const node = this.#switches.get(name);
+    if (node === undefined) throw new RangeError(`no ${name} in the lab`);
+    if (node.ports.has(port)) throw new RangeError(`port ${port} of ${name} is taken`);
+    if (rate !== undefined) node.engine?.trafficManager.setRate(port, { kind: "bitsPerSecond", rate });
+    return node;
   }
 
   #arm(host: Host): void {
@@ -180,42 +281,51 @@ export class Lab {
 
   #fromHost(host: Host, frame: Uint8Array): void {
     host.sent++;
-    const { uplink } = host;
-    if (uplink === undefined) return;
-    this.#onLink(uplink.faults, frame, (copy) => {
-      const node = this.#switches.get(uplink.on);
-      if (node !== undefined) this.#into(node, uplink.port, copy);
-    });
+    // Machines may keep what they have sent, and switches change what they get.
+    this.#onWire(host.uplink?.wire, frame.slice());
+  }
+
+  #onWire(wire: Wire | undefined, frame: Uint8Array): void {
+    if (wire === undefined) return;
+    this.#options.onFrame?.({ at: this.#now, wire: wire.name, frame });
+    wire.send(frame);
+  }
+
+  #atSwitch(name: string, port: number, frame: Uint8Array): void {
+    const node = this.#switches.get(name);
+    if (node !== undefined) this.#into(node, port, frame);
   }
 
   #into(node: Node, port: number, data: Uint8Array): void {
-    if (node.engine === undefined) {
-      const datagram = parseFrame(data);
-      if ("refused" in datagram) return;
-      for (const attachment of node.ports.values()) {
-        if (attachment.host.ipv4 === datagram.dstIp) this.#toHost(attachment, data);
-      }
+    const { engine } = node;
+    if (engine === undefined) {
+      this.#throughNetwork(node, data);
       return;
     }
-    // The switch's clock counts microseconds.
-    node.engine.receive(port, data, this.#now * 1000, (action) => {
-      if (action.kind === "toCpu") node.toCpu(action.data);
-      if (action.kind !== "transmit") return;
-      const attachment = node.ports.get(action.port);
-      if (attachment !== undefined) this.#toHost(attachment, action.data);
-    });
+    node.clock = Math.max(node.clock, this.#now * 1000);
+    engine.receive(port, data, node.clock, node.sink);
+    this.#armSwitch(node, engine);
   }
 
-  #toHost({ host, faults }: Attachment, frame: Uint8Array): void {
-    this.#onLink(faults, frame, (copy) => {
-      host.received++;
-      host.receive(copy);
-    });
+  #throughNetwork(node: Node, data: Uint8Array): void {
+    const datagram = parseFrame(data);
+    if ("refused" in datagram) return;
+    const to = [...node.ports.values()].filter(({ host }) => host?.ipv4 === datagram.dstIp);
+    for (const [i, { wire }] of to.entries()) this.#onWire(wire, i === 0 ? data : data.slice());
   }
 
-  #onLink(faults: LinkFaults, frame: Uint8Array, arrive: (copy: Uint8Array) => void): void {
-    for (const delay of deliveries(this.#random, faults))
-      this.at(this.#now + delay, () => arrive(frame.slice()));
+  /** Sees to it that a switch whose queues are not empty is called in time. */
+  #armSwitch(node: Node, engine: LabSwitch): void {
+    const wakeup = engine.nextWakeup();
+    if (wakeup === undefined || wakeup >= node.armedAt) return;
+    node.armedAt = wakeup;
+    this.at(wakeup / 1000, () => {
+      if (node.armedAt !== wakeup) return;
+      node.armedAt = Number.POSITIVE_INFINITY;
+      node.clock = Math.max(node.clock, wakeup, this.#now * 1000);
+      engine.tick(node.clock, node.sink);
+      this.#armSwitch(node, engine);
+    });
   }
 }
 

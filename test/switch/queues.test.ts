@@ -46,6 +46,18 @@ describe("the traffic manager", () => {
     expect(drain(tm, 0)).toEqual(["a1", "b1", "a2", "b2"]);
   });
 
+  it("refuses what does not fit into the buffer that a port's queues share", () => {
+    const tm = manager();
+    tm.setRate(1, { kind: "packetsPerSecond", rate: 1000 });
+    tm.setBuffer(1, 10);
+    expect(tm.enqueue(1, 0, "12345", 0)).toBeUndefined();
+    expect(tm.enqueue(1, 7, "123456", 0)).toBe("queueFull");
+    expect(tm.enqueue(1, 7, "12345", 0)).toBeUndefined();
+    expect(tm.enqueue(2, 0, "12345678901", 0)).toBeUndefined();
+    expect(drain(tm, 0)).toEqual(["12345", "12345678901"]);
+    expect(tm.enqueue(1, 7, "12345", 0)).toBeUndefined();
+  });
+
   it("shares a port's rate among its queues", () => {
     const tm = manager();
     tm.setRate(1, { kind: "packetsPerSecond", rate: 1000 });

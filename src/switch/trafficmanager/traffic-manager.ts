@@ -65,6 +65,9 @@ class Port<T> {
   readonly queues: readonly Queue<T>[];
   rate: PortRate = { kind: "unlimited" };
   backlog = 0;
+  /** Bytes in all queues, and how many they may be. */
+  bytes = 0;
+  buffer = Number.POSITIVE_INFINITY;
   isActive = false;
   /** Time at which the port can send again, in microseconds. */
   freeAt = 0;
@@ -142,6 +145,12 @@ export class TrafficManager<T> {
     });
   }
 
+  /** Sets how many bytes all queues of a port hold together; without a limit if never set. */
+  setBuffer(port: number, bytes: number): void {
+    if (!(bytes >= 0)) throw new RangeError(`port ${port}: queues can't hold ${bytes} bytes`);
+    this.port(port).buffer = bytes;
+  }
+
   /** True if a packet for this port may stay longer than the call that brings it. */
   isLimited(port: number): boolean {
     const found = this.ports.get(port);
@@ -172,12 +181,14 @@ export class TrafficManager<T> {
       to.outOfRange++;
       return "priorityOutOfRange";
     }
-    if (target.packets.length >= target.depth) {
+    const length = this.lengthOf(packet);
+    if (target.packets.length >= target.depth || to.bytes + length > to.buffer) {
       target.full++;
       return "queueFull";
     }
     target.packets.push(packet);
     target.enqueued++;
+    to.bytes += length;
     if (target.packets.length > target.highest) target.highest = target.packets.length;
     if (to.backlog === 0 && to.freeAt < now) to.freeAt = now;
     to.backlog++;
@@ -201,8 +212,10 @@ export class TrafficManager<T> {
         const queue = port.queues[index];
         const packet = queue?.packets.shift();
         if (queue === undefined || packet === undefined) continue;
+        const length = this.lengthOf(packet);
         port.backlog--;
-        port.freeAt += port.serviceTime(this.lengthOf(packet));
+        port.bytes -= length;
+        port.freeAt += port.serviceTime(length);
         if (port.backlog > 0) this.active.push(port);
         else port.isActive = false;
         into.packet = packet;
@@ -247,6 +260,7 @@ export class TrafficManager<T> {
           onPacket(packet);
       }
       port.backlog = 0;
+      port.bytes = 0;
       port.isActive = false;
       port.freeAt = 0;
     }
