@@ -1,6 +1,6 @@
 import type { HostNode, Placement, SwitchNode, Topology } from "gradplane/controller";
 import type { JobLayout } from "gradplane/host/libra";
-import { contributionLimit, fp32BaseFor, type NumericMode } from "gradplane/numeric";
+import { contributionLimit, type NumericMode, windowBaseFor } from "gradplane/numeric";
 import { WORKERS } from "./program.ts";
 
 export const JOB = 1;
@@ -47,5 +47,5 @@ export function modeFor(name: "int32" | "fp32", largest: number, slices: readonl
   const bound = 8 * largest;
   return name === "int32"
     ? { name, workers: WORKERS, fractionBits: Math.floor(Math.log2(contributionLimit(WORKERS) / bound)) }
-    : { name, workers: WORKERS, base: fp32BaseFor(bound), slices };
+    : { name, workers: WORKERS, base: windowBaseFor(bound), slices };
 }

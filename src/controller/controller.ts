@@ -14,7 +14,7 @@ import { SlotReset } from "./slotreset.ts";
 import { type ControllerState, EMPTY_STATE, type StateStore } from "./statefile.ts";
 import { type LoadableProgram, SwitchSession } from "./switchsession.ts";
 import { checkTopology, hostNamed, portOf, type SwitchNode, switchNamed, type Topology } from "./topology.ts";
-import { baseState, jobEntries, lookupEntries } from "./wantedstate.ts";
+import { baseState, jobEntries, jobGroups, lookupEntries } from "./wantedstate.ts";
 
 export interface ControllerOptions {
   readonly topology: Topology;
@@ -292,6 +292,7 @@ export class Controller {
     const format = { lanes, mode: ModeId[mode.name] };
     await session.reset(new SlotReset(placement, switchNamed(topology, name), format));
     this.#installed.set(placement.job, placement);
+    await session.insertGroups(jobGroups(topology, aggregation, placement));
     await session.insertAll(jobEntries(topology, aggregation, placement));
   }
 
@@ -302,7 +303,8 @@ export class Controller {
     const session = this.session(old?.on ?? "");
     if (old === undefined || session === undefined) return;
     try {
-      await session.removeAll(jobEntries(this.#options.topology, this.#options.aggregation, old));
+      const { topology, aggregation } = this.#options;
+      await session.removeAll(jobEntries(topology, aggregation, old), jobGroups(topology, aggregation, old));
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#failed("removeFailed", old, error);
     }

@@ -6,7 +6,7 @@ import type { AggregationFeature } from "./program.ts";
 import { type GroupRoom, ROUTING_RANK, routeEntries } from "./routes.ts";
 import { portOf, type Topology } from "./topology.ts";
 import { type UserEntry, userEntity } from "./userentry.ts";
-import { ackSession, jobEntries, lookupEntries, type WantedEntry } from "./wantedstate.ts";
+import { ackSession, jobEntries, jobGroups, lookupEntries, type WantedEntry } from "./wantedstate.ts";
 
 /** All that decides what should be on the switches. */
 export interface Intentions {
@@ -59,9 +59,12 @@ export class IntentBook {
       for (const port of portsOf(topology, name))
         wanted.push(entities.cloneSession(ackSession(port), [{ port, instance: 1 }]));
       for (const entry of lookupEntries(aggregation)) add(entry);
-      for (const placement of placements)
-        if (placement.on === name)
-          for (const entry of jobEntries(topology, aggregation, placement)) add(entry);
+      for (const placement of placements) {
+        if (placement.on !== name) continue;
+        for (const { id, replicas } of jobGroups(topology, aggregation, placement))
+          wanted.push(entities.multicastGroup(id, replicas));
+        for (const entry of jobEntries(topology, aggregation, placement)) add(entry);
+      }
     }
     for (const entry of own?.get(name) ?? []) wanted.push(userEntity(entities, entry, OWNER));
     return { entities: wanted, tableRank: rankOf(schema) };
@@ -82,7 +85,11 @@ function portsOf(topology: Topology, name: string): readonly number[] {
 
 function rankOf(schema: Schema): ReadonlyMap<number, number> {
   const ranks = new Map<number, number>();
-  for (const [table, rank] of Object.entries({ ...ROUTING_RANK, "admission.member": 3 })) {
+  for (const [table, rank] of Object.entries({
+    ...ROUTING_RANK,
+    "admission.member": 3,
+    "copies.worker": 3,
+  })) {
     const found = schema.tables.find(table);
     if (found !== undefined) ranks.set(found.id, rank);
   }

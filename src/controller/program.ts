@@ -9,8 +9,12 @@ export interface AggregationFeature {
     readonly rows: number;
     readonly chunk: number;
     readonly mode: Mode;
+    readonly result: "ps" | "allreduce";
   };
   lookupTable(lane: number, slice: number): string;
 }
 
-export type Mode = { readonly name: "int32" } | { readonly name: "fp32"; readonly slices: readonly number[] };
+export type Mode =
+  | { readonly name: "int32" }
+  | { readonly name: "block" }
+  | { readonly name: "fp32" | "fp16" | "bf16"; readonly slices: readonly number[] };

@@ -1,6 +1,7 @@
+import { resetMessage } from "../numeric/aggregator.ts";
 import { parseIpv4, parseMac } from "../wire/address.ts";
-import { AGGREGATION_PORT, AGGREGATION_VERSION, Kind } from "../wire/aggregation.ts";
-import { aggregationFrame, decodeAggregation, NO_LANES } from "../wire/aggregationpacket.ts";
+import { AGGREGATION_PORT, Kind } from "../wire/aggregation.ts";
+import { aggregationFrame, decodeAggregation } from "../wire/aggregationpacket.ts";
 import { parseFrame } from "../wire/datagram.ts";
 import { type Placement, slotResets } from "./jobs.ts";
 import type { SwitchNode } from "./topology.ts";
@@ -52,20 +53,8 @@ export class SlotReset {
       dstPort: AGGREGATION_PORT,
     };
     this.#waiting = slotResets(placement).map(({ slot, round }) => {
-      const header = {
-        version: AGGREGATION_VERSION,
-        kind: Kind.RESET,
-        flags: 0,
-        job: placement.job,
-        generation: placement.generation,
-        member: 0,
-        scale: 0,
-        slot,
-        lanes: format.lanes,
-        mode: format.mode,
-        round,
-      };
-      return { key: keyOf(slot, round), frame: aggregationFrame(to, { header, lanes: NO_LANES }) };
+      const message = resetMessage({ ...placement, ...format }, slot, round);
+      return { key: keyOf(slot, round), frame: aggregationFrame(to, message) };
     });
   }
 

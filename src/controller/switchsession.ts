@@ -10,7 +10,7 @@ import {
 } from "../p4runtime/index.ts";
 import type { SlotReset } from "./slotreset.ts";
 import type { SwitchNode } from "./topology.ts";
-import type { WantedEntry, WantedState } from "./wantedstate.ts";
+import type { WantedEntry, WantedGroup, WantedState } from "./wantedstate.ts";
 
 /** A switch that cannot be steered. */
 export class SwitchSessionError extends Error {
@@ -137,11 +137,20 @@ export class SwitchSession {
     return written;
   }
 
-  /** Removes entries; those that are not there are no error. */
-  async removeAll(entries: readonly WantedEntry[]): Promise<void> {
+  /** Writes multicast groups, before the entries that name them. */
+  async insertGroups(groups: readonly WantedGroup[]): Promise<void> {
+    const { entities } = this.#client;
+    await this.#write(groups.map((g) => insert(entities.multicastGroup(g.id, g.replicas))));
+  }
+
+  /** Removes entries, then the groups that they name; those that are not there are no error. */
+  async removeAll(entries: readonly WantedEntry[], groups: readonly WantedGroup[] = []): Promise<void> {
     const { entities } = this.#client;
     try {
-      await this.#write(entries.map((e) => remove(entities.tableEntry(e.table, e.match))));
+      await this.#write([
+        ...entries.map((e) => remove(entities.tableEntry(e.table, e.match))),
+        ...groups.map((g) => remove(entities.multicastGroup(g.id, []))),
+      ]);
     } catch (error) {
       const absent =
         error instanceof P4RuntimeWriteError &&

@@ -1,4 +1,4 @@
-import { fp32Entries, fp32Format } from "../numeric/fp32.ts";
+import { lookupFormat, lookupEntries as sliceEntries } from "../numeric/lookup.ts";
 import { COLLECTOR } from "../wire/aggregation.ts";
 import type { Placement } from "./jobs.ts";
 import type { AggregationFeature, Mode } from "./program.ts";
@@ -17,6 +17,12 @@ export interface WantedState {
   readonly entries: readonly WantedEntry[];
   /** Clone sessions: id and the port that gets the copy. */
   readonly cloneSessions: readonly { readonly id: number; readonly port: number }[];
+}
+
+/** A multicast group: one copy for each replica, which its instance tells apart in egress. */
+export interface WantedGroup {
+  readonly id: number;
+  readonly replicas: readonly { readonly port: number; readonly instance: number }[];
 }
 
 /** The clone session that sends acknowledgements out of a port; ids start at 1. */
@@ -50,55 +56,96 @@ export function baseState(topology: Topology, name: string): WantedState {
   };
 }
 
-/** Contents of the lookup tables of mode fp32; nothing in the other modes. They serve all jobs and windows. */
+/** Contents of the lookup tables of the modes that send float codes; nothing in the others. They serve all jobs and windows. */
 export function* lookupEntries(program: AggregationFeature): Generator<WantedEntry> {
   const mode: Mode = program.options.mode;
-  if (mode.name !== "fp32") return;
-  const format = fp32Format(program.options.workers, mode.slices);
+  if (mode.name === "int32" || mode.name === "block") return;
+  const format = lookupFormat(mode.name, program.options.workers, mode.slices);
   for (let lane = 0; lane < program.options.lanes; lane++) {
     for (let slice = 0; slice < mode.slices.length; slice++) {
       const table = program.lookupTable(lane, slice);
-      for (const { sign, rel, bits, part } of fp32Entries(format, slice, { omitZeros: true })) {
+      for (const { sign, rel, bits, part } of sliceEntries(format, slice, { omitZeros: true })) {
         yield { table, match: { sign, rel, bits }, action: `${table}_part`, params: { part: part >>> 0 } };
       }
     }
   }
 }
 
-/** Admission of a job's members on its switch: one entry per member and chunk of slots. */
+/**
+ * What a job needs in the tables of its switch: admission of its members, one entry per member and chunk of slots; with result
+ * `allreduce` also the addresses of the RESULT's copies. The job's group (`jobGroups`) is to be there before these.
+ */
 export function jobEntries(
   topology: Topology,
   program: AggregationFeature,
   p: Placement,
 ): readonly WantedEntry[] {
   if (p.on === undefined) return [];
-  const on = p.on;
-  const { chunk } = program.options;
-  const server = hostNamed(topology, p.server);
-  const portTo = (name: string): number => {
-    const port = portOf(hostNamed(topology, name), on);
-    if (port === undefined) throw new RangeError(`host ${name} is not plugged into ${on}`);
-    return port;
-  };
-  const job = {
-    full_mask: 2 ** p.workers.length - 1,
-    generation: p.generation,
-    scale: p.scale,
-    result_port: portTo(p.server),
-    server_mac: server.mac,
-    server_addr: server.ipv4,
-  };
-  const members = [
-    ...p.workers.map((name, i) => ({ member: i, worker_bit: 2 ** i, port: portTo(name) })),
-    { member: COLLECTOR, worker_bit: 0, port: portTo(p.server) },
-  ];
+  const { chunk, result } = program.options;
+  const portTo = portsOn(topology, p.on);
+  const job = { full_mask: 2 ** p.workers.length - 1, generation: p.generation, scale: p.scale };
   const chunks = Array.from({ length: Math.ceil(p.rows / chunk) }, (_, i) => p.slotBase / chunk + i);
-  return members.flatMap(({ member, worker_bit, port }) =>
+  const admit = (member: number, params: WantedEntry["params"]): readonly WantedEntry[] =>
     chunks.map((c) => ({
       table: "admission.member",
       match: { job: p.job, member, chunk: c },
       action: "admission.admit",
-      params: { worker_bit, ...job, ack_session: ackSession(port) },
-    })),
-  );
+      params: { ...job, ...params },
+    }));
+  const bit = (member: number): number => 2 ** member;
+  if (result === "allreduce") {
+    const workers_group = groupOf(program, p);
+    return [
+      ...p.workers.map((name, member): WantedEntry => {
+        const { mac, ipv4 } = hostNamed(topology, name);
+        return {
+          table: "copies.worker",
+          match: { group: workers_group, replica: replicaOf(member) },
+          action: "copies.to_worker",
+          params: { worker_mac: mac, worker_addr: ipv4 },
+        };
+      }),
+      ...p.workers.flatMap((_, member) => admit(member, { worker_bit: bit(member), workers_group })),
+    ];
+  }
+  const server = hostNamed(topology, p.server);
+  const target = { result_port: portTo(p.server), server_mac: server.mac, server_addr: server.ipv4 };
+  const acknowledged = (name: string) => ({ ...target, ack_session: ackSession(portTo(name)) });
+  return [
+    ...p.workers.flatMap((name, member) => admit(member, { worker_bit: bit(member), ...acknowledged(name) })),
+    ...admit(COLLECTOR, { worker_bit: 0, ...acknowledged(p.server) }),
+  ];
+}
+
+/** The multicast group of a job with result `allreduce`: a copy for each worker. None for other jobs. */
+export function jobGroups(
+  topology: Topology,
+  program: AggregationFeature,
+  p: Placement,
+): readonly WantedGroup[] {
+  if (p.on === undefined || program.options.result !== "allreduce") return [];
+  const portTo = portsOn(topology, p.on);
+  const replicas = p.workers.map((name, member) => ({ port: portTo(name), instance: replicaOf(member) }));
+  return [{ id: groupOf(program, p), replicas }];
+}
+
+/** Group numbers start at 1; no two jobs of a switch share a chunk of slots. */
+function groupOf({ options }: AggregationFeature, p: Placement): number {
+  const id = p.slotBase / options.chunk + 1;
+  if (id > 0xffff)
+    throw new RangeError(`job ${p.job}: there is no multicast group ${id}; take larger chunks`);
+  return id;
+}
+
+/** 0 is what packets have that are not replicated. */
+function replicaOf(member: number): number {
+  return member + 1;
+}
+
+function portsOn(topology: Topology, on: string): (host: string) => number {
+  return (name) => {
+    const port = portOf(hostNamed(topology, name), on);
+    if (port === undefined) throw new RangeError(`host ${name} is not plugged into ${on}`);
+    return port;
+  };
 }

@@ -48,7 +48,10 @@ export const aggregation = wireHeader(
     job: 16,
     generation: [16, "placement of the job; raised by the controller at each move"],
     member: [8, "worker 0..31, or 255 for the parameter server"],
-    scale: [8, "numeric mode's exponent: fraction bits (int32, signed) or window base (fp32)"],
+    scale: [
+      8,
+      "unit of the job: fraction bits (int32, fp16: signed), window base (fp32, bf16), first exponent (block)",
+    ],
     slot: [16, "row of the switch's register grid = the job's slot base + row"],
     lanes: [8, "lanes of a row"],
     mode: [8, "numeric mode: 1 int32, 2 block, 3 fp32, 4 fp16, 5 bf16"],
@@ -62,13 +65,52 @@ export type AggregationHeader = HeaderValues<typeof aggregation>;
 
 export const ModeId = { int32: 1, block: 2, fp32: 3, fp16: 4, bf16: 5 } as const;
 
+/**
+ * After the header of every packet in mode `block`: exponents, each in a word of a 24-bit tag and 8 bits; the tag is
+ * the round that it is meant for, shifted right by two. 8 bytes.
+ */
+export const blockExponents = wireHeader(
+  "block_exponents",
+  {
+    current: [32, "CONTRIBUTION: exponent of the row's mantissas; RESULT: exponent of the sums"],
+    next: [32, "CONTRIBUTION and NULL: largest exponent that the sender expects of the round after next"],
+  },
+  "Exponents of a row, tagged with their rounds; mode block only.",
+);
+
+/** The exponent words of a packet in mode `block`. */
+export type BlockExponents = HeaderValues<typeof blockExponents>;
+
+/** Does every packet of this mode carry exponent words? */
+export function carriesExponents(mode: number): boolean {
+  return mode === ModeId.block;
+}
+
+/** Bits of one value in a contribution: 16-bit codes stand next to each other; sums always have 32 bits. */
+export function valueBits(kind: number, mode: number): 16 | 32 {
+  return kind === Kind.CONTRIBUTION && (mode === ModeId.fp16 || mode === ModeId.bf16) ? 16 : 32;
+}
+
 /** The lanes of a CONTRIBUTION or RESULT: `count` 32-bit words, lane_00 first. */
 export function lanesHeader(count: number): WireHeader {
-  const fields: Record<string, number> = {};
-  for (let i = 0; i < count; i++) fields[laneName(i)] = 32;
-  return wireHeader("lanes", fields);
+  return rowHeader("lanes", count, laneName, 32);
 }
 
 export function laneName(index: number): string {
   return `lane_${String(index).padStart(2, "0")}`;
+}
+
+/** The values of a CONTRIBUTION in the modes `fp16` and `bf16`: `count` 16-bit codes, code_00 first. */
+export function codesHeader(count: number): WireHeader {
+  return rowHeader("codes", count, codeName, 16);
+}
+
+export function codeName(index: number): string {
+  return `code_${String(index).padStart(2, "0")}`;
+}
+
+function rowHeader(name: string, count: number, nameOf: (index: number) => string, bits: number): WireHeader {
+  const fields: Record<string, number> = {};
+  for (let i = 0; i < count; i++) fields[nameOf(i)] = bits;
+  return wireHeader(name, fields);
 }

@@ -49,7 +49,7 @@ test.each([
   [
     "a mode by its name",
     () => hotAggregation(untyped({ ...aggregation, mode: "int32" })),
-    'mode is "int32"; write int32 or fp32()',
+    'mode is "int32"; write int32, block, fp32(), fp16() or bf16()',
   ],
   [
     "a result that does not exist",

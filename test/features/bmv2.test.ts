@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 import { generate } from "../../src/backends/index.ts";
 import { SlotReset } from "../../src/controller/slotreset.ts";
 import { SwitchSession } from "../../src/controller/switchsession.ts";
-import { baseState, jobEntries, lookupEntries } from "../../src/controller/wantedstate.ts";
-import { fp32, int32, type NumericMode } from "../../src/dsl/index.ts";
+import { baseState, jobEntries, jobGroups, lookupEntries } from "../../src/controller/wantedstate.ts";
+import { bf16, block, fp16, fp32, int32 } from "../../src/dsl/index.ts";
 import type { Program } from "../../src/ir/index.ts";
 import { AGGREGATOR_EVENTS } from "../../src/numeric/aggregator.ts";
 import { type P4Info, p4infoFromBinary } from "../../src/p4runtime/index.ts";
@@ -15,14 +15,26 @@ import type { Switch } from "../../src/switch/index.ts";
 import { ModeId } from "../../src/wire/aggregation.ts";
 import { SimpleSwitch } from "../backends/simpleswitch.ts";
 import { findTools, run, writeFiles } from "../backends/tools.ts";
-import { CPU, frameFrom, LANES, placements, request, setUp, topology } from "./aggregationrequests.ts";
+import {
+  CPU,
+  frameFrom,
+  LANES,
+  placements,
+  requests,
+  setUp,
+  topology,
+  type Variant,
+} from "./aggregationrequests.ts";
 
 const { bmv2, p4c } = findTools({
   bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"],
   p4c: ["P4C", "p4c-bm2-ss"],
 });
 const [node] = topology.switches;
-const modes: readonly NumericMode[] = [int32, fp32({ slices: [5, 6, 6, 6] })];
+const modes = [int32, block, fp32({ slices: [5, 6, 6, 6] }), fp16(), bf16()];
+const variants: readonly Variant[] = modes.flatMap((mode) =>
+  (["ps", "allreduce"] as const).map((result) => ({ mode, result })),
+);
 /** Every kind of answer that hosts can get; the random requests must reach them all. */
 const ANSWERS = [
   "contribution",
@@ -37,9 +49,10 @@ const ANSWERS = [
 type Frames = readonly { readonly port: number; readonly data: Uint8Array }[];
 
 /** From the ports of hosts only: what comes from the controller goes another way into BMv2. */
-function requestsOf(mode: NumericMode): Frames {
+function requestsOf(variant: Variant): Frames {
   return fc
-    .sample(request(mode), { numRuns: 1500, seed: 7 })
+    .sample(requests(variant, 1500), { numRuns: 1, seed: 7 })
+    .flat()
     .filter(({ port }) => port !== CPU)
     .map(({ port, message }) => ({ port, data: frameFrom(port, message) }));
 }
@@ -54,9 +67,9 @@ function answersOf(sw: Switch, requests: Frames): readonly (readonly string[])[]
 }
 
 /** The requests through simple_switch_grpc, prepared by the controller's own code; with the counters' growth. */
-async function onBmv2(mode: NumericMode, p4info: P4Info, deviceConfig: Uint8Array, requests: Frames) {
+async function onBmv2(variant: Variant, p4info: P4Info, deviceConfig: Uint8Array, requests: Frames) {
   if (node === undefined) throw new Error("no switch");
-  const { steered } = setUp(mode);
+  const { steered } = setUp(variant);
   const real = await SimpleSwitch.start(bmv2 ?? "", { cpuPort: CPU });
   const lost: string[] = [];
   let session: SwitchSession | undefined;
@@ -69,8 +82,9 @@ async function onBmv2(mode: NumericMode, p4info: P4Info, deviceConfig: Uint8Arra
     await session.apply(baseState(topology, "s1"));
     await session.insertAll(lookupEntries(steered));
     for (const p of placements) {
-      const format = { lanes: LANES, mode: ModeId[mode.name] };
+      const format = { lanes: LANES, mode: ModeId[variant.mode.name] };
       await session.reset(new SlotReset(p, node, format, { timeout: 2000 }));
+      await session.insertGroups(jobGroups(topology, steered, p));
       await session.insertAll(jobEntries(topology, steered, p));
     }
     const before = await session.counter("answer.events");
@@ -87,17 +101,19 @@ async function onBmv2(mode: NumericMode, p4info: P4Info, deviceConfig: Uint8Arra
 describe.skipIf(bmv2 === undefined)(
   "hotAggregation on simple_switch_grpc, steered by the controller's own code",
   () => {
-    test.each(modes)(
-      "mode $name: the same packets and counters as on the embedded switch",
-      async (mode) => {
-        const { sw, ir, events } = setUp(mode);
+    test.each(variants)(
+      "mode $mode.name, result $result: the same packets and counters as on the embedded switch",
+      async (variant) => {
+        const { sw, ir, events } = setUp(variant);
         const { p4info, json } = filesOf(ir);
-        const requests = requestsOf(mode);
-        const real = await onBmv2(mode, p4info, json, requests);
+        const requests = requestsOf(variant);
+        const real = await onBmv2(variant, p4info, json, requests);
         expect(real.answers).toEqual(answersOf(sw, requests));
         expect(real.counted).toEqual(events());
         const seen = AGGREGATOR_EVENTS.filter((_, i) => (real.counted[i] ?? 0n) > 0n);
-        expect(seen).toEqual(expect.arrayContaining(ANSWERS));
+        expect(seen).toEqual(
+          expect.arrayContaining(variant.result === "ps" ? ANSWERS : [...ANSWERS, "result_again"]),
+        );
       },
       120_000,
     );
@@ -105,10 +121,10 @@ describe.skipIf(bmv2 === undefined)(
 );
 
 describe.skipIf(p4c === undefined)("hotAggregation by p4c", () => {
-  test.each(modes)(
-    "mode $name: p4c's JSON gives the same packets and counters as ours, wherever it runs",
-    async (mode) => {
-      const { sw, ir, events } = setUp(mode);
+  test.each(variants)(
+    "mode $mode.name, result $result: p4c's JSON gives the same packets and counters as ours, wherever it runs",
+    async (variant) => {
+      const { sw, ir, events } = setUp(variant);
       const files = generate(ir);
       const folder = mkdtempSync(join(tmpdir(), "gradplane-"));
       try {
@@ -119,13 +135,13 @@ describe.skipIf(p4c === undefined)("hotAggregation by p4c", () => {
           output: "",
         });
         const json = readFileSync(join(folder, "p4c.json"));
-        const requests = requestsOf(mode);
+        const requests = requestsOf(variant);
         const wanted = answersOf(sw, requests);
-        const other = setUp(mode, json);
+        const other = setUp(variant, json);
         expect(answersOf(other.sw, requests)).toEqual(wanted);
         expect(other.events()).toEqual(events());
         if (bmv2 === undefined) return;
-        const real = await onBmv2(mode, filesOf(ir).p4info, json, requests);
+        const real = await onBmv2(variant, filesOf(ir).p4info, json, requests);
         expect(real.answers).toEqual(wanted);
         expect(real.counted).toEqual(events());
       } finally {

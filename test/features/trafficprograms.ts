@@ -253,7 +253,7 @@ export const traffic: fc.Arbitrary<{ readonly port: number; readonly data: Uint8
   },
   {
     weight: 2,
-    arbitrary: request(int32)
+    arbitrary: request({ mode: int32, result: "ps" })
       .filter(({ port }) => port !== CPU)
       .map(({ port, message }) => ({ port, data: frameFrom(port, message) })),
   },

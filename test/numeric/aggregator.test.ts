@@ -9,7 +9,8 @@ import {
   isNewerRound,
   resetRounds,
 } from "../../src/numeric/aggregator.ts";
-import { DEFAULT_SLICES, Fp32Converter, float32Code, fp32Format } from "../../src/numeric/fp32.ts";
+import { float32Code } from "../../src/numeric/floatcode.ts";
+import { LookupConverter, lookupFormat } from "../../src/numeric/lookup.ts";
 import { type AggregationHeader, COLLECTOR, Flag, Kind, ModeId } from "../../src/wire/aggregation.ts";
 import { OneBitAggregator } from "./onebitaggregator.ts";
 
@@ -301,8 +302,8 @@ describe("the aggregator refuses and counts", () => {
 });
 
 describe("mode fp32 in the aggregator", () => {
-  const fp32 = new Fp32Converter(fp32Format(4, DEFAULT_SLICES));
-  const format = { ...FORMAT, mode: ModeId.fp32, fp32 };
+  const fp32 = new LookupConverter(lookupFormat("fp32", 4));
+  const format = { ...FORMAT, mode: ModeId.fp32, converter: fp32 };
   const base = 112;
   const codes = (values: number[]) => values.map((value) => float32Code(value) | 0);
 

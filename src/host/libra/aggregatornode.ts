@@ -1,18 +1,19 @@
 import {
   type Admission,
+  type AggregatorAnswer,
   type AggregatorEvent,
   type AggregatorFormat,
   admissionsOf,
   GoldenAggregator,
+  resetMessage,
   resetRounds,
 } from "../../numeric/aggregator.ts";
 import { converterOf, rowCodec } from "../../numeric/mode.ts";
-import { AGGREGATION_PORT, AGGREGATION_VERSION, Kind } from "../../wire/aggregation.ts";
+import { AGGREGATION_PORT } from "../../wire/aggregation.ts";
 import {
   type AggregationMessage,
   aggregationFrame,
   decodeAggregation,
-  NO_LANES,
 } from "../../wire/aggregationpacket.ts";
 import { type Addressing, answerTo, parseFrame } from "../../wire/datagram.ts";
 import { addressingBetween, type NetworkAddress, resolveEndpoint } from "../endpoint.ts";
@@ -37,6 +38,7 @@ export class AggregatorNode {
   readonly golden: GoldenAggregator;
   readonly #address: NetworkAddress;
   readonly #servers = new Map<number, NetworkAddress>();
+  readonly #workers = new Map<number, ReadonlyMap<number, NetworkAddress>>();
   /** Entries of each job's present placement. */
   readonly #admitted = new Map<number, readonly Admission[]>();
 
@@ -52,16 +54,26 @@ export class AggregatorNode {
     for (const { member, chunk: old } of this.#admitted.get(job) ?? []) this.golden.dismiss(job, member, old);
     for (const round of resetRounds(layout.firstRound))
       for (let row = 0; row < layout.rows.length; row++)
-        this.golden.handle({ header: resetHeader(layout, row, round), lanes: NO_LANES }, true);
+        this.golden.handle(resetOf(layout, row, round), true);
     const workers = layout.workers.map((worker) => worker.member);
     const { scale } = rowCodec(layout.mode);
+    const { result } = this.golden.format;
     const entries = admissionsOf(
-      { job, generation, workers, slotBase, rows: layout.rows.length, scale },
+      {
+        job,
+        generation,
+        workers,
+        slotBase,
+        rows: layout.rows.length,
+        scale,
+        ...(result === undefined ? {} : { result }),
+      },
       chunk,
     );
     for (const entry of entries) this.golden.admit(entry);
     this.#admitted.set(job, entries);
     this.#servers.set(job, resolveEndpoint(layout.server));
+    this.#workers.set(job, new Map(layout.workers.map((w) => [w.member, resolveEndpoint(w)])));
   }
 
   /** Handles a frame as a switch does: what is not addressed to the aggregator is none of its business. */
@@ -79,16 +91,20 @@ export class AggregatorNode {
   handle(request: Addressing, message: AggregationMessage, fromController = false): AggregatorNodeOutcome {
     const { event, answers } = this.golden.handle(message, fromController);
     const packets: AggregatorPacket[] = [];
-    for (const { to, header, lanes } of answers) {
-      const server = this.#servers.get(header.job);
-      if (to === "server" && server === undefined) continue;
-      const addressing =
-        to === "server" && server !== undefined
-          ? addressingBetween(this.#address, server, AGGREGATION_PORT)
-          : answerTo(request);
-      packets.push({ to: addressing, message: { header, lanes } });
-    }
+    for (const { to, ...message } of answers)
+      for (const addressing of this.#addressings(to, message.header.job, request))
+        packets.push({ to: addressing, message });
     return { event, packets };
+  }
+
+  #addressings(to: AggregatorAnswer["to"], job: number, request: Addressing): readonly Addressing[] {
+    if (to === "sender") return [answerTo(request)];
+    const workers = this.#workers.get(job);
+    const hosts =
+      to === "server" ? [this.#servers.get(job)] : to.workers.map((member) => workers?.get(member));
+    return hosts.flatMap((host) =>
+      host === undefined ? [] : [addressingBetween(this.#address, host, AGGREGATION_PORT)],
+    );
   }
 }
 
@@ -99,27 +115,13 @@ export function frameOf({ to, message }: AggregatorPacket): Uint8Array {
 
 /** Size of an aggregator that serves one job alone. */
 export function formatFor(layout: JobLayout): AggregatorFormat {
-  const fp32 = converterOf(layout.mode);
   const slots = Math.max(1, layout.slotBase + layout.rows.length);
-  const format = { lanes: layout.lanes, slots, chunk: 1, mode: rowCodec(layout.mode).id };
-  return fp32 === undefined ? format : { ...format, fp32 };
+  const converter = converterOf(layout.mode);
+  return { lanes: layout.lanes, slots, chunk: 1, mode: rowCodec(layout.mode).id, converter };
 }
 
-/** Header of the RESET of one slot. */
-export function resetHeader(layout: JobLayout, row: number, round: number): AggregationMessage["header"] {
-  const { job, generation, slotBase, lanes, mode } = layout;
-  const { id, scale } = rowCodec(mode);
-  return {
-    version: AGGREGATION_VERSION,
-    kind: Kind.RESET,
-    flags: 0,
-    job,
-    generation,
-    member: 0,
-    scale,
-    slot: slotBase + row,
-    lanes,
-    mode: id,
-    round,
-  };
+/** The RESET of one row's slot. */
+export function resetOf(layout: JobLayout, row: number, round: number): AggregationMessage {
+  const { id, scale } = rowCodec(layout.mode);
+  return resetMessage({ ...layout, scale, mode: id }, layout.slotBase + row, round);
 }

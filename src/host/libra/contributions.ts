@@ -1,3 +1,4 @@
+import { withExponents } from "../../numeric/block.ts";
 import type { RowCodec } from "../../numeric/mode.ts";
 import {
   AGGREGATION_PORT,
@@ -19,6 +20,9 @@ export interface HotGradients {
   readonly values: Float32Array;
   /** 1 for rows in which some key has a gradient; the other rows are sent as NULL. */
   readonly touched: Uint8Array;
+  /** Mode block: the exponent of each row, and what the worker expects of it in the round after next. */
+  readonly exponents: Uint8Array;
+  readonly expected: Uint8Array;
 }
 
 interface SendingRound {
@@ -181,7 +185,9 @@ export class ContributionSender {
       mode: this.#codec.id,
       round: gradients.round,
     };
-    return aggregationFrame(this.#addressing, { header, lanes: isNull ? NO_LANES : this.#lanes });
+    const message = { header, lanes: isNull ? NO_LANES : this.#lanes };
+    const [exponent = 0, expected = 0] = [gradients.exponents[row], gradients.expected[row]];
+    return aggregationFrame(this.#addressing, withExponents(message, exponent, expected));
   }
 }
 

@@ -1,3 +1,4 @@
+import { withExponents } from "../../numeric/block.ts";
 import { type RowCodec, rowCodec } from "../../numeric/mode.ts";
 import {
   AGGREGATION_PORT,
@@ -208,13 +209,14 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
     return undefined;
   }
 
-  #result({ header, lanes }: AggregationMessage, now: number): ServerCounter {
+  #result({ header, exponents, lanes }: AggregationMessage, now: number): ServerCounter {
     const row = this.#rowOf(header);
     if (row === undefined) return "result_foreign";
     const round = this.#rounds.find((open) => open.round === header.round);
     if (round === undefined) return "result_other_round";
     const isMarked = (header.flags & Flag.MARK) !== 0;
-    const outcome = isMarked ? round.takeMark(row) : round.takeResult(row, lanes);
+    const unit = this.#codec.unit(exponents?.current);
+    const outcome = isMarked ? round.takeMark(row) : round.takeResult(row, lanes, unit);
     if (outcome === "taken_before") return "result_taken_before";
     if (round === this.#rounds[0]) this.#collector.taken(row, now);
     if (!isMarked) return "result_taken";
@@ -414,7 +416,8 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
       round,
     };
     const to = addressingBetween(this.#me, this.#aggregatorAddress, AGGREGATION_PORT);
-    this.#actions.push({ type: "send", frame: aggregationFrame(to, { header, lanes: NO_LANES }) });
+    const message = withExponents({ header, lanes: NO_LANES }, 0, 0);
+    this.#actions.push({ type: "send", frame: aggregationFrame(to, message) });
   }
 
   /**
@@ -455,7 +458,7 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
   }
 
   #newRound(round: number): ServerRound {
-    return new ServerRound(round, this.#layout, this.#codec.unit);
+    return new ServerRound(round, this.#layout);
   }
 
   #send(peer: Peer, packet: ParameterServerPacket): void {

@@ -11,7 +11,6 @@ export type RoundOutcome = "taken" | "taken_before";
 export class ServerRound {
   readonly round: number;
   readonly #layout: JobLayout;
-  readonly #unit: number;
   /** Sums of the hot rows, row-major, float32. */
   #sums: Float32Array;
   /** 0 missing, 1 marked and waiting for the workers' values, 2 done. */
@@ -22,11 +21,9 @@ export class ServerRound {
   readonly #pushes = new Map<number, KeysAndValues>();
   readonly #marked = new Map<number, Map<number, Float32Array>>();
 
-  /** @param unit value of one unit of a RESULT's integers. */
-  constructor(round: number, layout: JobLayout, unit: number) {
+  constructor(round: number, layout: JobLayout) {
     this.round = round;
     this.#layout = layout;
-    this.#unit = unit;
     this.#sums = new Float32Array(layout.rows.length * layout.lanes);
     this.#states = new Uint8Array(layout.rows.length);
     this.#rowsMissing = layout.rows.length;
@@ -67,11 +64,11 @@ export class ServerRound {
     return "taken";
   }
 
-  /** Takes the integer sums of a row. */
-  takeResult(row: number, lanes: Int32Array): RoundOutcome {
+  /** Takes the integer sums of a row, in units of `unit`. */
+  takeResult(row: number, lanes: Int32Array, unit: number): RoundOutcome {
     if (this.#states[row] !== 0) return "taken_before";
     this.#rowsMissing--;
-    this.#finishRow(row, (lane) => (lanes[lane] ?? 0) * this.#unit);
+    this.#finishRow(row, (lane) => (lanes[lane] ?? 0) * unit);
     return "taken";
   }
 

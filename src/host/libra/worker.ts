@@ -25,6 +25,7 @@ import { type DeliveredMessage, MAX_BODY_BYTES, ReliableChannel } from "../ps/ch
 import { SilenceMeter } from "../silence.ts";
 import { type Acknowledgement, ContributionSender, type HotGradients } from "./contributions.ts";
 import { LibraError } from "./errors.ts";
+import { ExponentForecast } from "./forecast.ts";
 import { checkLayout, isNewerGeneration, isSamePlacement, type JobLayout, keyPositions } from "./layout.ts";
 import { DEFAULT_OPTIONS, type LibraOptions } from "./options.ts";
 
@@ -86,6 +87,8 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
   #me: NetworkAddress;
   #toServer: Addressing;
   #nextRound: number;
+  /** Mode block only, for the present rows. */
+  #forecast: ExponentForecast | undefined;
   #heartbeatAt = Number.NEGATIVE_INFINITY;
   #pulls = 0;
   #leave: "no" | "asked" | "done" = "no";
@@ -268,6 +271,7 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
       this.#actions.push({ type: "error", error });
       return undefined;
     }
+    if (!isSamePlacement(previous, layout)) this.#forecast = undefined;
     this.#layout = layout;
     this.#codec = rowCodec(layout.mode);
     this.#positions = keyPositions(layout);
@@ -334,6 +338,8 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
       round,
       values: new Float32Array(rows.length * lanes),
       touched: new Uint8Array(rows.length),
+      exponents: new Uint8Array(rows.length),
+      expected: new Uint8Array(rows.length),
     };
     const coldKeys: number[] = [];
     const coldValues: number[] = [];
@@ -348,10 +354,25 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
         hot.touched[Math.floor(position / lanes)] = 1;
       }
     });
+    this.#measure(hot);
     this.#open.push(hot);
     this.#contributions.begin(hot);
     const body = encodePush({ keys: Uint32Array.from(coldKeys), values: Float32Array.from(coldValues) });
     this.#channel.send(MessageKind.PUSH, round, body);
+  }
+
+  /** Mode block: the exponents of the rows. They are found once, so that what is sent again is the same. */
+  #measure({ values, touched, exponents, expected }: HotGradients): void {
+    if (this.#layout.mode.name !== "block") return;
+    const { lanes, mode } = this.#layout;
+    this.#forecast ??= new ExponentForecast(touched.length, mode.exponent);
+    for (let row = 0; row < touched.length; row++) {
+      if (touched[row] === 1) {
+        exponents[row] = this.#codec.exponent(values.subarray(row * lanes, (row + 1) * lanes));
+        this.#forecast.observe(row, exponents[row] ?? 0);
+      }
+      expected[row] = this.#forecast.expect(row);
+    }
   }
 
   #heartbeat(): ParameterServerPacket["header"] {

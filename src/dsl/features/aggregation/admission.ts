@@ -1,7 +1,7 @@
-import { bit } from "../../../ir/index.ts";
+import { type BitType, bit } from "../../../ir/index.ts";
 import type { ProgramBuilder } from "../../program.ts";
-import { type ControlHandle, exactly } from "../../steps.ts";
-import { type NamedConstant, value } from "../../value.ts";
+import { type ActionSteps, type ControlHandle, exactly } from "../../steps.ts";
+import { type NamedConstant, type Num, value } from "../../value.ts";
 import { type AggregationFields, slotBits, u8, u9, u16, u32, u48 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
@@ -11,7 +11,7 @@ export function admissionControl(
   o: FullAggregationOptions,
   f: AggregationFields,
 ): ControlHandle {
-  const { agg, lanes, request, base } = f;
+  const { agg, request, base } = f;
   const { REQUEST, FLAG, KIND, LENGTH } = f.names;
   const admission = p.control(
     "admission",
@@ -49,7 +49,7 @@ export function admissionControl(
       kind: exactly(agg.kind),
       mode: exactly(agg.mode),
       lanes: exactly(agg.lanes),
-      has_lanes: exactly(p.valid(lanes)),
+      has_lanes: exactly(p.valid(f.row)),
       total_len: exactly(f.ipv4.total_len),
     },
     actions: [...Object.values(kindActions), malformed],
@@ -58,7 +58,7 @@ export function admissionControl(
     constDefault: true,
     entries: [
       {
-        key: { ...headerOnly(KIND.CONTRIBUTION), has_lanes: true, total_len: LENGTH.row },
+        key: { ...headerOnly(KIND.CONTRIBUTION), has_lanes: true, total_len: f.names.CONTRIBUTION_LENGTH },
         run: kindActions.contribution.with({}),
       },
       { key: headerOnly(KIND.NULL), run: kindActions.null.with({}) },
@@ -66,38 +66,49 @@ export function admissionControl(
       { key: headerOnly(KIND.RESET), run: kindActions.reset.with({}) },
     ],
   });
-  const admit = admission.action(
-    "admit",
-    {
-      worker_bit: u32,
-      full_mask: u32,
-      generation: u16,
-      scale: u8,
-      result_port: u9,
-      server_mac: u48,
-      server_addr: u32,
-      ack_session: u16,
-    },
-    (a, d) => {
-      a.set(f.admitted, 1);
-      a.set(f.bit, d.worker_bit);
-      a.set(f.full, d.full_mask);
-      a.set(f.generation, d.generation);
-      a.set(f.scale, d.scale);
-      if (base !== undefined)
-        a.set(
-          base,
-          value(bit(1), 0)
-            .concat(d.scale)
-            .concat(value(bit(23), 0)),
+  const admitted = {
+    worker_bit: u32,
+    full_mask: u32,
+    generation: u16,
+    scale: u8,
+  };
+  const takeIn = (a: ActionSteps, d: { readonly [K in keyof typeof admitted]: Num<BitType> }): void => {
+    a.set(f.admitted, 1);
+    a.set(f.bit, d.worker_bit);
+    a.set(f.full, d.full_mask);
+    a.set(f.generation, d.generation);
+    a.set(f.scale, d.scale);
+    if (base === undefined) return;
+    const placed = value(bit(1), 0)
+      .concat(d.scale)
+      .concat(value(bit(base.type.width - 9), 0));
+    a.set(base, placed);
+  };
+  const doc = "a member of the job, with the job's data";
+  const { server, workers } = f;
+  const admit =
+    server === undefined
+      ? admission.action(
+          "admit",
+          { ...admitted, workers_group: u16 },
+          (a, d) => {
+            takeIn(a, d);
+            if (workers !== undefined) a.set(workers, d.workers_group);
+          },
+          doc,
+        )
+      : admission.action(
+          "admit",
+          { ...admitted, result_port: u9, server_mac: u48, server_addr: u32, ack_session: u16 },
+          (a, d) => {
+            takeIn(a, d);
+            a.set(server.port, d.result_port);
+            a.set(server.mac, d.server_mac);
+            a.set(server.addr, d.server_addr);
+            a.set(server.ackSession, d.ack_session);
+          },
+          doc,
         );
-      a.set(f.resultPort, d.result_port);
-      a.set(f.serverMac, d.server_mac);
-      a.set(f.serverAddr, d.server_addr);
-      a.set(f.ackSession, d.ack_session);
-    },
-    "a member of the job, with the job's data",
-  );
   const refuseUnknown = admission.action("refuse_unknown", {}, (a) => a.set(f.admitted, 0));
   const chunkBits = Math.log2(o.chunk);
   const member = admission.table("member", {

@@ -1,8 +1,9 @@
 import type { BitType } from "../../../ir/index.ts";
 import { AGGREGATOR_EVENTS, type AggregatorEvent } from "../../../numeric/aggregator.ts";
+import type { Header } from "../../headers.ts";
 import { intrinsic, type ProgramBuilder } from "../../program.ts";
 import { type ActionSteps, type BoundAction, type ControlHandle, exactly, type Steps } from "../../steps.ts";
-import type { Operand, Variable } from "../../value.ts";
+import type { Bool, Operand, Variable } from "../../value.ts";
 import { choose } from "../choose.ts";
 import { controllerPort } from "../controllerport.ts";
 import { type AggregationFields, u8, u16, u32, u48 } from "./fields.ts";
@@ -36,6 +37,9 @@ function outcomeControl(p: ProgramBuilder, f: AggregationFields): ControlHandle 
   const outcome = p.control("outcome", "ingress", "What has become of a request that met its slot.");
   const finish = (name: AggregatorEvent) => (s: Steps) => s.set(f.event, EVENT[name]);
   const isComplete = f.arrived.eq(f.full);
+  // Only without a server does anybody but the completing worker get a RESULT for what it sends.
+  const again: readonly [Bool, (s: Steps) => void][] =
+    f.server === undefined ? [[f.seen.ne(0).and(isComplete), finish("result_again")]] : [];
   outcome.apply((s) =>
     choose(
       s,
@@ -51,6 +55,7 @@ function outcomeControl(p: ProgramBuilder, f: AggregationFields): ControlHandle 
             ),
         ],
         [f.relation.eq(RELATION.older), finish("stale")],
+        ...again,
         [f.seen.ne(0), finish("duplicate")],
         [isComplete, finish("complete")],
         [isRequest("contribution"), finish("contribution")],
@@ -68,7 +73,9 @@ function replyControl(p: ProgramBuilder, f: AggregationFields, turn: Turn): Cont
   const answer = p.control(
     "answer",
     "ingress",
-    "Acknowledgement to the sender, RESULT to the parameter server.",
+    f.server === undefined
+      ? "RESULT to all workers, or to the one who asks again."
+      : "Acknowledgement to the sender, RESULT to the parameter server.",
   );
   const events = answer.counter("events", AGGREGATOR_EVENTS, "what aggregation did with its packets");
   const sendBack = (a: ActionSteps): void => {
@@ -78,6 +85,9 @@ function replyControl(p: ProgramBuilder, f: AggregationFields, turn: Turn): Cont
   const makeResult = (a: ActionSteps): void => {
     a.set(agg.kind, KIND.RESULT);
     a.set(agg.flags, f.mark);
+    // The slot's exponent, whatever the row's own was.
+    if (f.exponents !== undefined && f.shift !== undefined)
+      a.set(f.exponents.current, f.exponents.current.add(f.shift));
     setLength(a, f, "row");
   };
   const acknowledge = answer.action(
@@ -85,25 +95,40 @@ function replyControl(p: ProgramBuilder, f: AggregationFields, turn: Turn): Cont
     { flags: u8 },
     (a, { flags }) => {
       sendBack(a);
-      makeAcknowledgement(a, f, flags);
+      makeAcknowledgement(a, f, f.lanes, flags);
     },
     "back to the sender, without the lanes",
   );
-  const toServer = answer.action(
-    "to_server",
-    {},
-    (a) => {
-      makeResult(a);
-      a.clone(f.ackSession.cast(u32));
-      a.set(intrinsic.egress_port, f.resultPort);
-      a.set(f.ethernet.src_addr, f.ethernet.dst_addr);
-      a.set(f.ethernet.dst_addr, f.serverMac);
-      a.set(f.ipv4.src_addr, f.ipv4.dst_addr);
-      a.set(f.ipv4.dst_addr, f.serverAddr);
-      a.set(f.ipv4.ttl, f.names.TTL);
-    },
-    "the completed row goes to the server; a clone becomes the sender's acknowledgement",
-  );
+  const toOthers = (a: ActionSteps): void => {
+    makeResult(a);
+    a.set(f.ethernet.src_addr, f.ethernet.dst_addr);
+    a.set(f.ipv4.src_addr, f.ipv4.dst_addr);
+    a.set(f.ipv4.ttl, f.names.TTL);
+  };
+  const { server, workers } = f;
+  const complete =
+    server === undefined
+      ? answer.action(
+          "to_workers",
+          {},
+          (a) => {
+            toOthers(a);
+            if (workers !== undefined) a.set(intrinsic.multicast_group, workers);
+          },
+          "the completed row goes to all workers, and acknowledges their contributions",
+        )
+      : answer.action(
+          "to_server",
+          {},
+          (a) => {
+            toOthers(a);
+            a.clone(server.ackSession.cast(u32));
+            a.set(intrinsic.egress_port, server.port);
+            a.set(f.ethernet.dst_addr, server.mac);
+            a.set(f.ipv4.dst_addr, server.addr);
+          },
+          "the completed row goes to the server; a clone becomes the sender's acknowledgement",
+        );
   const result = answer.action(
     "result",
     {},
@@ -128,15 +153,22 @@ function replyControl(p: ProgramBuilder, f: AggregationFields, turn: Turn): Cont
   );
   const entry = (name: AggregatorEvent, run: BoundAction) => ({ key: { event: EVENT[name] }, run });
   const reply = answer.table("reply", {
-    doc: "the answer to each outcome; what is refused has none",
+    doc:
+      server === undefined
+        ? "the answer to each outcome; what is refused has none, nor what waits for others"
+        : "the answer to each outcome; what is refused has none",
     key: { event: exactly(event) },
-    actions: [acknowledge, toServer, result, pending, confirm],
+    actions: [acknowledge, complete, result, pending, confirm],
     size: 8,
     constDefault: true,
     entries: [
-      entry("contribution", acknowledge.with({ flags: 0 })),
-      entry("null", acknowledge.with({ flags: 0 })),
-      entry("complete", toServer.with({})),
+      ...(server === undefined
+        ? [entry("result_again", result.with({}))]
+        : [
+            entry("contribution", acknowledge.with({ flags: 0 })),
+            entry("null", acknowledge.with({ flags: 0 })),
+          ]),
+      entry("complete", complete.with({})),
       entry("duplicate", acknowledge.with({ flags: FLAG.DUPLICATE })),
       entry("stale", acknowledge.with({ flags: FLAG.STALE })),
       entry("collect_result", result.with({})),
@@ -160,7 +192,8 @@ export function acknowledgeControl(p: ProgramBuilder, f: AggregationFields, turn
   );
   const turnClone = acknowledge.action("acknowledge", {}, (a) => {
     turnBack(a, f, turn);
-    makeAcknowledgement(a, f, 0);
+    // A clone is the packet as it came, before its codes became lanes.
+    makeAcknowledgement(a, f, f.row, 0);
   });
   acknowledge.apply((s) => s.if(intrinsic.is_clone.and(p.valid(f.agg)), (then) => then.call(turnClone)));
   return acknowledge;
@@ -186,9 +219,14 @@ function turnBack(a: ActionSteps, { ethernet, ipv4, names, udp }: AggregationFie
   a.set(ipv4.ttl, names.TTL);
 }
 
-function makeAcknowledgement(a: ActionSteps, f: AggregationFields, flags: Operand<BitType>): void {
+function makeAcknowledgement(
+  a: ActionSteps,
+  f: AggregationFields,
+  row: Header,
+  flags: Operand<BitType>,
+): void {
   a.set(f.agg.kind, f.names.KIND.ACK);
   a.set(f.agg.flags, flags);
-  a.setInvalid(f.lanes);
+  a.setInvalid(row);
   setLength(a, f, "empty");
 }

@@ -5,10 +5,17 @@ import { controllerPort } from "../controllerport.ts";
 import { forwardingState, isForwarding } from "../forwarding.ts";
 import { admissionControl } from "./admission.ts";
 import { acknowledgeControl, answerControls } from "./answer.ts";
+import { copiesControl } from "./copies.ts";
+import { blockControls } from "./exponents.ts";
 import { type AggregationFields, aggregationFields } from "./fields.ts";
 import { lookUpFloats } from "./floatlookup.ts";
 import { gridControl } from "./grid.ts";
-import { type AggregationOptions, checkedOptions, type FullAggregationOptions } from "./options.ts";
+import {
+  type AggregationOptions,
+  checkedOptions,
+  type FullAggregationOptions,
+  sendsCodes,
+} from "./options.ts";
 import { bitmapControl, slotControl } from "./slot.ts";
 
 export interface AggregationFeature extends Feature {
@@ -41,43 +48,50 @@ function buildAggregation(p: ProgramBuilder, o: FullAggregationOptions): void {
   p.once(controllerPort);
   const { local } = p.once(forwardingState);
   const fields = aggregationFields(p, o);
-  parseRows(p, fields);
+  parseRows(p, o, fields);
 
   const admission = admissionControl(p, o, fields);
   const grid = gridControl(p, o, fields);
   const slot = slotControl(p, o, fields);
+  const block = blockControls(p, o, fields);
   const bitmap = bitmapControl(p, o, fields);
   const { outcome, answer, turn } = answerControls(p, fields);
-  const { base, mark } = fields;
-  const lookUp =
-    o.mode.name === "fp32" && base !== undefined
-      ? lookUpFloats(p, o.mode, o.workers, fields, { mark, base })
-      : undefined;
+  const lookUp = sendsCodes(o.mode) ? lookUpFloats(p, o.mode, o.workers, fields) : undefined;
   // Step after step on one level: each is asked for by what the one before has found, so that a pipeline has one stage for each, and
   // the many registers of the grid need to wait for nothing but the round and the bitmap. What is not taken stays `older`.
   const isOurs = p.valid(fields.agg).and(local.eq(1));
   const isCurrent = fields.relation.ne(fields.names.RELATION.older);
   p.ingress("aggregate", (s) => {
     s.if(p.valid(fields.agg), (then) => then.invoke(admission));
-    if (lookUp !== undefined)
-      s.if(isOurs.and(fields.isRequest("contribution")), (then) => then.invoke(lookUp));
+    const isContribution = isOurs.and(fields.isRequest("contribution"));
+    if (lookUp !== undefined) s.if(isContribution, (then) => then.invoke(lookUp));
     s.if(isOurs, (then) => then.invoke(slot));
+    if (block !== undefined) s.if(fields.taken.eq(1), (then) => then.invoke(block.exponents));
     s.if(isCurrent, (then) => then.invoke(bitmap));
-    s.if(isCurrent.and(fields.seen.eq(0)), (then) => then.invoke(grid));
+    if (block !== undefined) s.if(isContribution, (then) => then.invoke(block.align));
+    s.if(o.result === "ps" ? isCurrent.and(fields.seen.eq(0)) : isCurrent, (then) => then.invoke(grid));
     s.if(fields.taken.eq(1), (then) => then.invoke(outcome));
     s.if(isOurs, (then) => then.invoke(answer));
   });
-  const acknowledge = acknowledgeControl(p, fields, turn);
-  p.egress("aggregate", (s) => s.invoke(acknowledge));
+  const leave = o.result === "ps" ? acknowledgeControl(p, fields, turn) : copiesControl(p, o, fields);
+  p.egress("aggregate", (s) => s.invoke(leave));
 }
 
-/** Rows of another width belong to another program on the way; they are forwarded unread. */
-function parseRows(p: ProgramBuilder, { agg, lanes, names, parseUdp }: AggregationFields): void {
-  const parseAggregation = p.parser.state("parse_aggregation");
-  const parseLanes = p.parser.state("parse_lanes").extract(lanes);
-  parseUdp.on(names.PORT, parseAggregation);
-  parseAggregation
-    .extract(agg)
-    .select(agg.version, agg.kind, agg.lanes)
-    .on([names.VERSION, names.KIND.CONTRIBUTION, names.LANES], parseLanes);
+/** Rows of another width or mode belong to another program on the way; they are forwarded unread. */
+function parseRows(p: ProgramBuilder, o: FullAggregationOptions, f: AggregationFields): void {
+  const { agg, exponents, names, row } = f;
+  const parseAggregation = p.parser.state("parse_aggregation").extract(agg);
+  f.parseUdp.on(names.PORT, parseAggregation);
+  const mode = names.MODE[o.mode.name];
+  if (exponents === undefined) {
+    const parseRow = p.parser.state("parse_row").extract(row);
+    parseAggregation
+      .select(agg.version, agg.kind, agg.lanes, agg.mode)
+      .on([names.VERSION, names.KIND.CONTRIBUTION, names.LANES, mode], parseRow);
+    return;
+  }
+  const parseExponents = p.parser.state("parse_exponents").extract(exponents);
+  const parseRow = p.parser.state("parse_row").extract(row);
+  parseAggregation.select(agg.version, agg.mode).on([names.VERSION, mode], parseExponents);
+  parseExponents.select(agg.kind, agg.lanes).on([names.KIND.CONTRIBUTION, names.LANES], parseRow);
 }

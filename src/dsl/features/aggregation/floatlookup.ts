@@ -1,11 +1,12 @@
 import { type BitType, bit } from "../../../ir/index.ts";
-import { fp32Format, sliceShift } from "../../../numeric/fp32.ts";
+import { FLOATS } from "../../../numeric/floatcode.ts";
+import { lookupFormat, sliceShift } from "../../../numeric/lookup.ts";
 import { laneName } from "../../../wire/aggregation.ts";
 import type { ProgramBuilder } from "../../program.ts";
-import { type ControlHandle, exactly } from "../../steps.ts";
-import type { Variable } from "../../value.ts";
-import type { AggregationFields } from "./fields.ts";
-import type { Fp32Mode } from "./options.ts";
+import { type Action, type ControlHandle, exactly } from "../../steps.ts";
+import type { Num, Variable } from "../../value.ts";
+import { type AggregationFields, u32 } from "./fields.ts";
+import type { FloatMode } from "./options.ts";
 
 /** Lanes whose marks stand in one field, as wide as one test of a Tofino stage can be. */
 const GROUP = 8;
@@ -15,64 +16,86 @@ export function lookupTable(lane: number, slice: number): string {
   return `float_lookup.${laneName(lane)}_slice_${slice}`;
 }
 
+interface Lane {
+  /** The code that came. */
+  readonly code: Variable<BitType>;
+  /** Where its integer goes; for 32-bit codes the same field. */
+  readonly sum: Variable<BitType>;
+  /** The code without its sign, counted from the window's base, in the modes that have a window. */
+  readonly above: Variable<BitType> | undefined;
+  readonly marked: Variable<BitType> | undefined;
+}
+
 /**
- * Turns each lane's float32 code into a fixed-point integer: one table per lane and mantissa slice, whose parts are added
- * (`numeric/fp32.ts`). The tables do not depend on the window's base; `base` is the
- * job's, shifted to where a code has its exponent. `mark` gets the mark of a row
- * with a value above the window.
+ * Turns each lane's float code into a fixed-point integer: one table per lane and mantissa slice, whose parts are added
+ * (`numeric/lookup.ts`). The tables do not depend on a window's base, which is the job's, shifted to where a code has its
+ * exponent. The row's mark is set by a value that does not fit.
  *
- * The exponent is compared with the base inside the code, where it stands: with the sign cleared, code - (base << 23) has
+ * The exponent is compared with the base inside the code, where it stands: with the sign cleared, code - (base << mantissa bits) has
  * the exponent above the base in the exponent's bits, and saturates to 0 below the window, where a value counts as 0.
  * So no stage has to move bits, which switches cannot do between fields of different widths.
  */
 export function lookUpFloats(
   p: ProgramBuilder,
-  mode: Fp32Mode,
+  mode: FloatMode,
   workers: number,
-  parts: AggregationFields,
-  job: { readonly base: Variable<BitType>; readonly mark: Variable<BitType> },
+  f: AggregationFields,
 ): ControlHandle {
-  const format = fp32Format(workers, mode.slices);
-  const c = p.control(
-    "float_lookup",
-    "ingress",
-    "Float32 codes to fixed point, by tables of mantissa slices.",
+  const format = lookupFormat(mode.name, workers, mode.slices);
+  const { bits, mantissaBits } = FLOATS[mode.name];
+  const { base } = f;
+  const codeType: BitType = bit(bits);
+  const c = p.control("float_lookup", "ingress", "Float codes to fixed point, by tables of mantissa slices.");
+  const groups = Array.from({ length: Math.ceil(f.lane.length / GROUP) }, (_, g) =>
+    p.metadata(`lanes_marked_${g}`, bit(GROUP), "a bit for each lane with a value that does not fit"),
   );
-  const above = parts.lane.map((_, i) =>
-    p.metadata(`${laneName(i)}_above`, bit(32), "the code without its sign, counted from the window's base"),
-  );
-  const withAbove = (each: (field: Variable<BitType>, code: Variable<BitType>) => void): void =>
-    above.forEach((field, i) => {
-      const code = parts.lane[i];
-      if (code !== undefined) each(field, code);
-    });
-  const magnitudes = c.action("clear_signs", {}, (a) =>
-    withAbove((field, code) => a.set(field, code.bitAnd(0x7fff_ffff))),
-  );
-  const relative = c.action("subtract_base", {}, (a) =>
-    withAbove((field) => a.set(field, field.subSat(job.base))),
-  );
-  const groups = Array.from({ length: Math.ceil(parts.lane.length / GROUP) }, (_, g) =>
-    p.metadata(`lanes_marked_${g}`, bit(GROUP), "a bit for each lane with a value above the window"),
-  );
-  const lanes = parts.lane.map((code, lane) => {
-    const marked = groups[Math.floor(lane / GROUP)];
-    return mode.slices.map((width, slice) => {
-      // The last look-up is the last to need the exponent, so its part takes that place.
-      const part =
-        (slice === mode.slices.length - 1 ? above[lane] : undefined) ??
-        p.metadata(`${laneName(lane)}_part_${slice}`, bit(32));
-      const short = lookupTable(lane, slice).slice("float_lookup.".length);
-      const found = c.action(`${short}_part`, { part: bit(32) }, (a, d) => a.set(part, d.part));
+  const lanes = f.lane.flatMap((sum, i): Lane[] => {
+    const code = f.value[i];
+    if (code === undefined) return [];
+    const above =
+      base === undefined
+        ? undefined
+        : p.metadata(
+            `${laneName(i)}_above`,
+            codeType,
+            "the code without its sign, counted from the window's base",
+          );
+    const marked = groups[Math.floor(i / GROUP)]?.bits(i % GROUP, i % GROUP);
+    return [{ code, sum, above, marked }];
+  });
+  const isHalf = f.row !== f.lanes;
+  const prepare: Action<Record<never, never>>[] = [];
+  if (isHalf) prepare.push(c.action("make_lanes", {}, (a) => a.setValid(f.lanes)));
+  if (base !== undefined) {
+    const each = (name: string, to: (code: Num<BitType>, above: Num<BitType>) => Num<BitType>) =>
+      c.action(name, {}, (a) => {
+        for (const { code, above } of lanes) if (above !== undefined) a.set(above, to(code, above));
+      });
+    prepare.push(each("clear_signs", (code) => code.bitAnd(2 ** (bits - 1) - 1)));
+    prepare.push(each("subtract_base", (_, above) => above.subSat(base)));
+  }
+  /** Where the part of a slice goes: into a field that is free by then, if there is one. */
+  const placeOf = ({ sum, above }: Lane, lane: number, slice: number): Variable<BitType> => {
+    if (isHalf && slice === 0) return sum;
+    // The last look-up is the last to need the exponent.
+    if (!isHalf && slice === mode.slices.length - 1 && above !== undefined) return above;
+    return p.metadata(`${laneName(lane)}_part_${slice}`, u32);
+  };
+  const looked = lanes.map((lane, i) =>
+    mode.slices.map((width, slice) => {
+      const { code, above, marked } = lane;
+      const part = placeOf(lane, i, slice);
+      const short = lookupTable(i, slice).slice("float_lookup.".length);
+      const found = c.action(`${short}_part`, { part: u32 }, (a, d) => a.set(part, d.part));
       const missed = c.action(`${short}_miss`, {}, (a) => {
         a.set(part, 0);
-        if (slice === 0 && marked !== undefined) a.set(marked.bits(lane % GROUP, lane % GROUP), 1);
+        if (slice === 0 && marked !== undefined) a.set(marked, 1);
       });
       const low = sliceShift(format, slice);
       const table = c.table(short, {
         key: {
-          sign: exactly(code.slice(31, 31)),
-          rel: exactly((above[lane] ?? code).slice(30, 23)),
+          sign: exactly(code.slice(bits - 1, bits - 1)),
+          rel: exactly((above ?? code).slice(bits - 2, mantissaBits)),
           bits: exactly(code.slice(low + width - 1, low)),
         },
         actions: [found, missed],
@@ -81,14 +104,14 @@ export function lookUpFloats(
         constDefault: true,
       });
       return { part, table };
-    });
-  });
+    }),
+  );
   const add = c.action(
     "add_parts",
     {},
     (a) =>
-      parts.lane.forEach((code, lane) => {
-        let terms = (lanes[lane] ?? []).map((s): Variable<BitType> => s.part);
+      lanes.forEach(({ sum }, lane) => {
+        let terms = (looked[lane] ?? []).map((s): Variable<BitType> => s.part);
         while (terms.length > 2) {
           for (const [i, term] of terms.entries()) {
             const next = terms[i + 1];
@@ -97,17 +120,19 @@ export function lookUpFloats(
           terms = terms.filter((_, i) => i % 2 === 0);
         }
         const [first, second] = terms;
-        if (first !== undefined) a.set(code, second === undefined ? first : first.add(second));
+        if (second !== undefined && first !== undefined) a.set(sum, first.add(second));
+        else if (first !== undefined && first !== sum) a.set(sum, first);
       }),
     "by pairs, so that few steps depend on each other",
   );
+  const dropCodes = isHalf ? c.action("drop_codes", {}, (a) => a.setInvalid(f.row)) : undefined;
   c.apply((s) => {
     for (const group of groups) s.set(group, 0);
-    s.call(magnitudes);
-    s.call(relative);
-    for (const slices of lanes) for (const { table } of slices) s.apply(table);
+    for (const action of prepare) s.call(action);
+    for (const slices of looked) for (const { table } of slices) s.apply(table);
     s.call(add);
-    for (const group of groups) s.if(group.ne(0), (then) => then.set(job.mark, parts.names.FLAG.MARK));
+    if (dropCodes !== undefined) s.call(dropCodes);
+    for (const group of groups) s.if(group.ne(0), (then) => then.set(f.mark, f.names.FLAG.MARK));
   });
   return c;
 }

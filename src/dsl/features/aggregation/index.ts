@@ -3,7 +3,11 @@ export { type AggregationFeature, hotAggregation, isAggregation } from "./featur
 export { lookupTable } from "./floatlookup.ts";
 export {
   type AggregationOptions,
-  type Fp32Mode,
+  type BlockMode,
+  bf16,
+  block,
+  type FloatMode,
+  fp16,
   fp32,
   type Int32Mode,
   int32,

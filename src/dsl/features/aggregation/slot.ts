@@ -46,6 +46,8 @@ export function slotControl(
     a.setValid(lanes);
     for (const field of f.lane) a.set(field, 0);
   });
+  // What is refused stays dropped, and is counted.
+  const refuse = (reason: AggregatorEvent) => (t: Steps) => t.set(event, EVENT[reason]);
   const takeReset = (s: Steps): void => {
     s.set(f.taken, 1);
     s.call(reset);
@@ -54,14 +56,24 @@ export function slotControl(
     s.set(f.taken, 1);
     s.if(
       isRequest("collect"),
-      (then) => then.call(peek),
+      (then) => {
+        then.call(peek);
+        // Asking counts nobody.
+        if (o.result === "allreduce") then.set(f.bit, 0);
+      },
       (then) => then.call(advance),
     );
   };
+  // The parameter server has no bit: it may ask and not contribute; a worker the other way round. Without a server workers ask.
+  const roles: (readonly [Bool, (s: Steps) => void])[] =
+    o.result === "ps"
+      ? [
+          [isRequest("collect").and(f.bit.ne(0)), refuse("refused_unknown")],
+          [isRequest("collect").not().and(f.bit.eq(0)), refuse("refused_unknown")],
+        ]
+      : [[f.bit.eq(0), refuse("refused_unknown")]];
   slot.apply((s) => {
     s.if(isRequest("null").or(isRequest("collect")), (then) => then.call(emptyRow));
-    // What is refused stays dropped, and is counted.
-    const refuse = (reason: AggregatorEvent) => (t: Steps) => t.set(event, EVENT[reason]);
     s.if(isRequest("none"), refuse("malformed"), (asked) =>
       asked.if(
         isRequest("reset"),
@@ -81,9 +93,7 @@ export function slotControl(
             t,
             [
               [f.admitted.eq(0), refuse("refused_unknown")],
-              // The parameter server has no bit: it may ask and not contribute; a worker the other way round.
-              [isRequest("collect").and(f.bit.ne(0)), refuse("refused_unknown")],
-              [isRequest("collect").not().and(f.bit.eq(0)), refuse("refused_unknown")],
+              ...roles,
               [agg.generation.ne(f.generation), refuse("refused_generation")],
               [agg.scale.ne(f.scale), refuse("refused_scale")],
             ],

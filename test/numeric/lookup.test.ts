@@ -1,25 +1,25 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { float32Code, float32Value } from "../../src/numeric/floatcode.ts";
+import { contributionBits } from "../../src/numeric/headroom.ts";
 import {
   DEFAULT_SLICES,
-  Fp32Converter,
-  float32Code,
-  float32Value,
-  fp32BaseFor,
-  fp32Entries,
-  fp32ErrorBound,
-  fp32Format,
-  fp32Unit,
-  fp32WorstError,
-  fromFp32Fixed,
+  LookupConverter,
+  lookupEntries,
+  lookupFormat,
+  sliceShift,
+} from "../../src/numeric/lookup.ts";
+import {
   MAX_BASE,
   MIN_BASE,
-  sliceShift,
-} from "../../src/numeric/fp32.ts";
-import { contributionBits } from "../../src/numeric/headroom.ts";
+  windowBaseFor,
+  windowErrorBound,
+  windowUnit,
+  windowWorstError,
+} from "../../src/numeric/window.ts";
 
-const formats = [1, 2, 4, 16, 31, 32].map((workers) => fp32Format(workers));
-const converters = formats.map((format) => new Fp32Converter(format));
+const formats = [1, 2, 4, 16, 31, 32].map((workers) => lookupFormat("fp32", workers));
+const converters = formats.map((format) => new LookupConverter(format));
 const anyConverter = fc.constantFrom(...converters);
 const anyBase = fc.integer({ min: MIN_BASE, max: MAX_BASE });
 
@@ -49,13 +49,13 @@ function byTheRule(
 describe("numeric mode fp32: conversion by lookup", () => {
   it("follows the rule for every code, base, number of workers and split of the mantissa", () => {
     const code = fc.integer({ min: 0, max: 0xffffffff });
-    const slices = fc.constantFrom(DEFAULT_SLICES, [12, 11], [1, 2, 3, 4, 6, 7], [8, 8, 7]);
+    const slices = fc.constantFrom(DEFAULT_SLICES.fp32, [12, 11], [1, 2, 3, 4, 6, 7], [8, 8, 7]);
     const workers = fc.constantFrom(1, 2, 3, 8, 31, 32);
-    const made = new Map<string, Fp32Converter>();
+    const made = new Map<string, LookupConverter>();
     fc.assert(
       fc.property(code, anyBase, workers, slices, (c, base, w, s) => {
         const key = `${w} ${s}`;
-        const converter = made.get(key) ?? new Fp32Converter(fp32Format(w, s));
+        const converter = made.get(key) ?? new LookupConverter(lookupFormat("fp32", w, s));
         made.set(key, converter);
         expect(converter.convert(c, base)).toBe(byTheRule(c, base, w, s));
         expect(converter.convert(c | 0, base)).toBe(byTheRule(c, base, w, s));
@@ -84,9 +84,9 @@ describe("numeric mode fp32: conversion by lookup", () => {
           expect(Math.abs(x)).toBeGreaterThanOrEqual(2 ** (base + 32 - 127));
           return;
         }
-        const error = Math.abs(fromFp32Fixed(fixed, base, c.format.workers) - x);
-        expect(error).toBeLessThanOrEqual(fp32ErrorBound(x, base, c.format));
-        expect(error).toBeLessThanOrEqual(fp32WorstError(base, c.format));
+        const error = Math.abs(fixed * windowUnit(base, c.format.workers) - x);
+        expect(error).toBeLessThanOrEqual(windowErrorBound(x, base, c.format));
+        expect(error).toBeLessThanOrEqual(windowWorstError(base, c.format));
       }),
       { numRuns: 2000 },
     );
@@ -98,7 +98,7 @@ describe("numeric mode fp32: conversion by lookup", () => {
       for (let rel = 55 - contributionBits(workers); rel <= 31; rel++)
         for (const mantissa of [0, 1, 0x2aaaaa, 0x7fffff]) {
           const code = ((100 + rel) << 23) | mantissa;
-          expect(fromFp32Fixed(converter.convert(code, 100) ?? Number.NaN, 100, workers)).toBe(
+          expect((converter.convert(code, 100) ?? Number.NaN) * windowUnit(100, workers)).toBe(
             float32Value(code),
           );
         }
@@ -134,9 +134,9 @@ describe("numeric mode fp32: conversion by lookup", () => {
   });
 
   it("chooses the lowest base whose window holds the largest value", () => {
-    const converter = new Fp32Converter(fp32Format(4));
+    const converter = new LookupConverter(lookupFormat("fp32", 4));
     for (const x of [0, 1e-40, 1e-10, 0.5, 1, 3, 1e10, 3.4e38]) {
-      const base = fp32BaseFor(x);
+      const base = windowBaseFor(x);
       expect(converter.convert(float32Code(x), base)).not.toBeUndefined();
       if (base > MIN_BASE) expect(converter.convert(float32Code(x), base - 1)).toBeUndefined();
     }
@@ -144,21 +144,21 @@ describe("numeric mode fp32: conversion by lookup", () => {
 });
 
 describe("numeric mode fp32: table contents", () => {
-  const format = fp32Format(4);
+  const format = lookupFormat("fp32", 4);
 
   it("has an entry for both signs, each exponent of the window and below, and each pattern of a slice", () => {
     format.slices.forEach((width, slice) => {
-      const keys = [...fp32Entries(format, slice)].map((e) => `${e.sign} ${e.rel} ${e.bits}`);
+      const keys = [...lookupEntries(format, slice)].map((e) => `${e.sign} ${e.rel} ${e.bits}`);
       expect(keys).toHaveLength(2 * 32 * 2 ** width);
       expect(new Set(keys).size).toBe(keys.length);
     });
   });
 
   it("may leave out zero parts, though never in slice 0, whose miss is the mark", () => {
-    expect([...fp32Entries(format, 0, { omitZeros: true })]).toEqual([...fp32Entries(format, 0)]);
+    expect([...lookupEntries(format, 0, { omitZeros: true })]).toEqual([...lookupEntries(format, 0)]);
     for (const slice of [1, 2, 3])
-      expect([...fp32Entries(format, slice, { omitZeros: true })]).toEqual(
-        [...fp32Entries(format, slice)].filter((entry) => entry.part !== 0),
+      expect([...lookupEntries(format, slice, { omitZeros: true })]).toEqual(
+        [...lookupEntries(format, slice)].filter((entry) => entry.part !== 0),
       );
   });
 
@@ -166,13 +166,13 @@ describe("numeric mode fp32: table contents", () => {
     const tables = format.slices.map(
       (_, i) =>
         new Map(
-          [...fp32Entries(format, i, { omitZeros: true })].map((e) => [
+          [...lookupEntries(format, i, { omitZeros: true })].map((e) => [
             `${e.sign} ${e.rel} ${e.bits}`,
             e.part,
           ]),
         ),
     );
-    const converter = new Fp32Converter(format);
+    const converter = new LookupConverter(format);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 0xffffffff }), anyBase, (code, base) => {
         const rel = Math.max(0, ((code >>> 23) & 0xff) - base);
@@ -190,14 +190,14 @@ describe("numeric mode fp32: table contents", () => {
   });
 
   it("does not depend on the base, only the unit does", () => {
-    expect(fp32Unit(101, 4)).toBe(2 * fp32Unit(100, 4));
-    expect(fp32Unit(95 + 29, 4)).toBe(1);
+    expect(windowUnit(101, 4)).toBe(2 * windowUnit(100, 4));
+    expect(windowUnit(95 + 29, 4)).toBe(1);
   });
 
   it.each([[[6, 6, 6]], [[23, 0]], [[24, -1]], [[11.5, 11.5]], [[23]], [[]]])(
     "refuses slices %j",
     (slices) => {
-      expect(() => fp32Format(4, slices)).toThrow(RangeError);
+      expect(() => lookupFormat("fp32", 4, slices)).toThrow(RangeError);
     },
   );
 });
