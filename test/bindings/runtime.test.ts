@@ -70,7 +70,7 @@ describe("tables", () => {
       action: "forwarding.to_port",
       params: { port: 5n, dst_mac: 0x020000000001n },
     });
-    expect(target.running?.table("forwarding.route").size).toBe(1);
+    expect(target.running?.entries("forwarding.route").length).toBe(1);
     await route.modify({ dst_addr: "10.0.0.0/8" }, libra.actions.forwarding.no_route());
     expect((await all(route.read()))[0]?.action).toEqual({ action: "forwarding.no_route", params: {} });
     await route.delete({ dst_addr: "10.0.0.0/8" });
@@ -139,7 +139,7 @@ describe("tables", () => {
     );
     expect(await refused(() => route.insert({ dst_addr: "10.0.0.0/33" }, noRoute()))).toContain("dst_addr");
     expect(await refused(() => route.entry({ dst_addr: -1 }, noRoute()))).toContain("dst_addr");
-    expect(target.running?.table("forwarding.route").size).toBe(0);
+    expect(target.running?.entries("forwarding.route").length).toBe(0);
   });
 
   test("names and priorities that came around the type checker are refused (pitfall 6)", async () => {

@@ -90,8 +90,9 @@ describe("direct counters and meters", () => {
     await client.write([
       insert(entry({ counterData: { packetCount: 5n, byteCount: 50n }, meterConfig: config })),
     ]);
-    const [installed] = target.running?.table("ingress.acl") ?? [];
-    expect(installed).toMatchObject({ counter: { packets: 5n, bytes: 50n }, meter: config });
+    const [installed] = target.running?.entries("ingress.acl") ?? [];
+    const rates = { committedRate: 10n, committedBurst: 20n, peakRate: 30n, peakBurst: 40n };
+    expect(installed).toMatchObject({ counter: { packets: 5n, bytes: 50n }, meter: { config: rates } });
     const plain = values(await client.readAll([entities.allEntries("acl")]));
     expect(plain[0]).not.toHaveProperty("counterData");
     expect(plain[0]).not.toHaveProperty("meterConfig");
@@ -115,12 +116,12 @@ describe("direct counters and meters", () => {
 
     // MODIFY without a meter configuration resets the meter and leaves the counter alone (9.1.7).
     await client.write([modify(entry())]);
-    expect(installed).toMatchObject({ counter: { packets: 5n }, meter: undefined });
+    expect(installed).toMatchObject({ counter: { packets: 5n }, meter: { config: undefined } });
     await client.write([
       modify(entities.directCounter("acl", { protocol: 6 }, 1, {})),
       modify(entities.directMeter("acl", { protocol: 6 }, 1, config)),
     ]);
-    expect(installed).toMatchObject({ counter: { packets: 0n, bytes: 0n }, meter: config });
+    expect(installed).toMatchObject({ counter: { packets: 0n, bytes: 0n }, meter: { config: rates } });
   });
 
   it("are refused for entries and tables that have none", async () => {

@@ -233,7 +233,7 @@ describe("calls", () => {
       insert(entities.tableEntry("ipv4_lpm", { dst: index }, "drop")),
     );
     await client.write(updates, { timeout: 60_000 });
-    expect(target.running?.table("ingress.ipv4_lpm").size).toBe(100_000);
+    expect(target.running?.entries("ingress.ipv4_lpm").length).toBe(100_000);
     let count = 0;
     for await (const _ of client.read([entities.allEntries("ipv4_lpm")], { timeout: 60_000 })) count++;
     expect(count).toBe(100_000);
@@ -381,7 +381,7 @@ describe("errors of a write", () => {
       code: Code.RESOURCE_EXHAUSTED,
       details: expect.stringContaining("at most 1024"),
     });
-    expect(target.running?.table("ingress.mac").size).toBe(0);
+    expect(target.running?.entries("ingress.mac").length).toBe(0);
     expect([client.isPrimary, raw.isPrimary]).toEqual([true, false]);
   });
 

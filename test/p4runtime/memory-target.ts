@@ -1,56 +1,81 @@
-import type { Schema, TableSchema } from "../../src/p4runtime/schema.ts";
+import type { ActionProfileSchema, Schema, TableSchema } from "../../src/p4runtime/schema.ts";
 import {
   type CloneSession,
   type CounterValue,
   type DigestSample,
   type GroupMember,
-  type InitialEntry,
-  type InstalledEntry,
   type MeterRates,
   type Replica,
   type SwitchTarget,
   type TargetAction,
-  type TargetActionChoice,
-  type TargetEntry,
   TargetError,
   type TargetProgram,
 } from "../../src/switch/p4runtime/target.ts";
+import { ActionProfile, type ActionResolver } from "../../src/switch/tables/action-profile.ts";
+import { SwitchRuntimeError } from "../../src/switch/tables/runtime-error.ts";
+import { Table } from "../../src/switch/tables/table.ts";
+import type { TableEntry } from "../../src/switch/tables/table-entry.ts";
 
-/** A table entry that only remembers. */
-export class MemoryEntry implements InstalledEntry {
-  readonly entry: TargetEntry;
-  action: TargetActionChoice;
-  counter: CounterValue = { packets: 0n, bytes: 0n };
-  meter: MeterRates | undefined;
-  readonly #remove: (entry: MemoryEntry) => void;
+/** The actions that a table of the P4Info may use, numbered as there. */
+function resolverFor(schema: TableSchema): ActionResolver {
+  const actions = [...schema.actions.values()].map((ref) => ref.action);
+  return {
+    find: (name) => {
+      const actionIndex = actions.findIndex((action) => action.name === name);
+      const params = actions[actionIndex]?.params.all;
+      return params === undefined
+        ? undefined
+        : { actionIndex, parameterWidths: params.map((param) => param.bitwidth) };
+    },
+    nameOf: (index) => actions[index]?.name ?? "",
+    resolve: (call) => {
+      const actionIndex = actions.findIndex((action) => action.name === call.action);
+      if (actionIndex < 0) throw new SwitchRuntimeError("INVALID_ARGUMENT", schema.name, "no such action");
+      const params = actions[actionIndex]?.params.all ?? [];
+      const data = call.parameters.map((value, i) =>
+        (params[i]?.bitwidth ?? 0) <= 52 ? Number(value) : value,
+      );
+      return { actionIndex, data };
+    },
+  };
+}
 
-  constructor(entry: TargetEntry, remove: (entry: MemoryEntry) => void) {
-    this.entry = entry;
-    this.action = entry.action;
-    this.#remove = remove;
-  }
-
-  setAction(action: TargetActionChoice): void {
-    this.action = action;
-  }
-  remove(): void {
-    this.#remove(this);
-  }
-  readCounter(): CounterValue {
-    return this.counter;
-  }
-  writeCounter(value: CounterValue): void {
-    this.counter = value;
-  }
-  writeMeter(config: MeterRates | undefined): void {
-    this.meter = config;
-  }
+/** A table of the switch as the P4Info alone describes it. */
+function tableOf(schema: TableSchema, profile: ActionProfile | undefined): Table {
+  let word = 0;
+  const key = schema.fields.all.map(({ name, kind, bitwidth }) => {
+    const words = Math.ceil(bitwidth / 32);
+    const field = { name, kind: kind.toLowerCase() as Lowercase<typeof kind>, width: bitwidth, word, words };
+    word += words;
+    return field;
+  });
+  const matchType = schema.needsPriority
+    ? "ternary"
+    : key.some((field) => field.kind === "lpm")
+      ? "lpm"
+      : "exact";
+  return new Table(
+    {
+      name: schema.name,
+      id: schema.id,
+      pipeline: "ingress",
+      key,
+      matchType,
+      capacity: Number.POSITIVE_INFINITY,
+      isConst: schema.isConst,
+      hasCounters: schema.directCounter !== undefined,
+      meterUnit: schema.directMeter === undefined ? undefined : "bytes",
+      supportsTimeout: schema.supportsIdleTimeout,
+      profile,
+      hasConstDefault: schema.constDefaultAction,
+      actions: [...schema.actions.values()].map((ref) => ref.action.name),
+    },
+    resolverFor(schema),
+  );
 }
 
 export class MemoryProgram implements TargetProgram {
   readonly name: string;
-  readonly entries = new Map<string, Set<MemoryEntry>>();
-  readonly defaults = new Map<string, TargetAction>();
   readonly counters = new Map<string, CounterValue>();
   readonly meters = new Map<string, MeterRates>();
   readonly registers = new Map<string, bigint>();
@@ -58,41 +83,65 @@ export class MemoryProgram implements TargetProgram {
   readonly groups = new Map<number, readonly GroupMember[]>();
   readonly multicastGroups = new Map<number, readonly Replica[]>();
   readonly cloneSessions = new Map<number, CloneSession>();
+  readonly #tables = new Map<string, Table>();
+  readonly #profiles = new Map<string, ActionProfile>();
+  time = 0;
 
   constructor(name: string) {
     this.name = name;
   }
 
-  table(name: string): Set<MemoryEntry> {
-    const entries = this.entries.get(name) ?? new Set();
-    this.entries.set(name, entries);
-    return entries;
+  now(): number {
+    return this.time;
   }
 
-  initialEntries(table: TableSchema): readonly InitialEntry[] {
-    if (table.name !== "ingress.fixed") return [];
-    return [3n, 5n].map((value) => {
-      const entry: TargetEntry = {
-        match: [{ kind: "EXACT", value }],
-        priority: 0,
-        action: { kind: "action", action: { name: "ingress.drop", args: [] } },
-      };
-      return { ...entry, isConst: true, installed: this.insertEntry(table, entry) };
-    });
+  table(schema: TableSchema): Table {
+    let table = this.#tables.get(schema.name);
+    if (table === undefined) {
+      table = tableOf(
+        schema,
+        schema.implementation === undefined ? undefined : this.#profile(schema.implementation, schema),
+      );
+      this.#tables.set(schema.name, table);
+      if (schema.name === "ingress.ipv4_lpm")
+        table.setInitialDefault({ kind: "action", action: "NoAction", parameters: [] });
+      if (schema.name === "ingress.fixed")
+        for (const value of [3n, 5n])
+          table.insertInitial(
+            [{ kind: "exact", value }],
+            { kind: "action", action: "ingress.drop", parameters: [] },
+            {},
+          );
+    }
+    return table;
   }
-  initialDefaultAction(table: TableSchema): TargetAction | undefined {
-    return table.name === "ingress.ipv4_lpm" ? { name: "NoAction", args: [] } : undefined;
+
+  #profile(schema: ActionProfileSchema, table?: TableSchema): ActionProfile {
+    let profile = this.#profiles.get(schema.name);
+    if (profile === undefined) {
+      if (table === undefined) throw new TargetError("unsupported", `${schema.name} implements no table`);
+      profile = new ActionProfile(
+        schema.name,
+        schema.id,
+        Number.POSITIVE_INFINITY,
+        schema.withSelector,
+        resolverFor(table),
+      );
+      this.#profiles.set(schema.name, profile);
+    }
+    return profile;
   }
-  insertEntry(table: TableSchema, entry: TargetEntry): MemoryEntry {
-    const entries = this.table(table.name);
-    const installed = new MemoryEntry(entry, (which) => entries.delete(which));
-    entries.add(installed);
-    return installed;
+
+  /** The entries of a table, by its full name. */
+  entries(table: string): readonly TableEntry[] {
+    return [...(this.#tables.get(table)?.entries() ?? [])];
   }
-  setDefaultAction(table: TableSchema, action: TargetAction | undefined): void {
-    if (action === undefined) this.defaults.delete(table.name);
-    else this.defaults.set(table.name, action);
+
+  defaultAction(table: string): string | undefined {
+    const action = this.#tables.get(table)?.defaultEntry?.action;
+    return action?.kind === "action" ? action.action : undefined;
   }
+
   readCounter(counter: { readonly name: string }, index: number): CounterValue {
     return this.counters.get(`${counter.name}[${index}]`) ?? { packets: 0n, bytes: 0n };
   }
@@ -109,17 +158,29 @@ export class MemoryProgram implements TargetProgram {
   writeRegister(register: { readonly name: string }, index: number, value: bigint): void {
     this.registers.set(`${register.name}[${index}]`, value);
   }
-  setMember(_profile: { readonly name: string }, memberId: number, action: TargetAction | undefined): void {
-    if (action === undefined) this.members.delete(memberId);
-    else this.members.set(memberId, action);
+  setMember(schema: ActionProfileSchema, memberId: number, action: TargetAction | undefined): void {
+    const profile = this.#profile(schema);
+    if (action === undefined) {
+      profile.deleteMember(memberId);
+      this.members.delete(memberId);
+      return;
+    }
+    const call = { action: action.name, parameters: action.args };
+    if (this.members.has(memberId)) profile.modifyMember(memberId, call);
+    else profile.insertMember(memberId, call);
+    this.members.set(memberId, action);
   }
-  setGroup(
-    _profile: { readonly name: string },
-    groupId: number,
-    members: readonly GroupMember[] | undefined,
-  ): void {
-    if (members === undefined) this.groups.delete(groupId);
-    else this.groups.set(groupId, members);
+  setGroup(schema: ActionProfileSchema, groupId: number, members: readonly GroupMember[] | undefined): void {
+    const profile = this.#profile(schema);
+    if (members === undefined) {
+      profile.deleteGroup(groupId);
+      this.groups.delete(groupId);
+      return;
+    }
+    const choices = members.map(({ memberId, weight }) => ({ member: memberId, weight }));
+    if (this.groups.has(groupId)) profile.modifyGroup(groupId, choices);
+    else profile.insertGroup(groupId, choices);
+    this.groups.set(groupId, members);
   }
   setMulticastGroup(groupId: number, replicas: readonly Replica[] | undefined): void {
     if (replicas === undefined) this.multicastGroups.delete(groupId);

@@ -75,10 +75,10 @@ describe("the pipeline", () => {
     await client.pushPipeline(PROGRAM, text("next"), { action: "VERIFY_AND_SAVE" });
     await client.write([entry(1), entry(2)]);
     expect(target.running?.name).toBe("program");
-    expect(target.running?.table("ingress.ipv4_lpm").size).toBe(1);
+    expect(target.running?.entries("ingress.ipv4_lpm").length).toBe(1);
     await client.commitPipeline();
     expect(target.running?.name).toBe("next");
-    expect(target.running?.table("ingress.ipv4_lpm").size).toBe(2);
+    expect(target.running?.entries("ingress.ipv4_lpm").length).toBe(2);
   });
 
   it("is read in the parts that are asked for, and its cookie exactly (pitfall 27)", async () => {
@@ -234,6 +234,6 @@ describe("reconciling", () => {
     });
     await client.pushPipeline(without, text("next"), { action: "RECONCILE_AND_COMMIT" });
     expect(target.running?.name).toBe("next");
-    expect(target.running?.table("ingress.ipv4_lpm").size).toBe(1);
+    expect(target.running?.entries("ingress.ipv4_lpm").length).toBe(1);
   });
 });

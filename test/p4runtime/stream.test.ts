@@ -83,7 +83,7 @@ describe("arbitration over gRPC", () => {
     await expect(first.pushPipeline(PROGRAM, PROGRAM_JSON)).rejects.toMatchObject({
       code: Code.PERMISSION_DENIED,
     });
-    expect(target.running?.table("ingress.ipv4_lpm").size).toBe(0);
+    expect(target.running?.entries("ingress.ipv4_lpm").length).toBe(0);
     // Reading needs no primary.
     expect(await first.readAll([first.entities.allEntries("fixed")])).toHaveLength(2);
   });

@@ -54,11 +54,11 @@ describe("table entries", () => {
         }),
       ),
     ]);
-    const [installed] = target.running?.table("ingress.ipv4_lpm") ?? [];
-    expect(installed?.entry).toEqual({
-      match: [{ kind: "LPM", value: 0x0a000000n, prefixLength: 24 }],
+    const [installed] = target.running?.entries("ingress.ipv4_lpm") ?? [];
+    expect(installed).toMatchObject({
+      match: [{ kind: "lpm", value: 0x0a000000n, prefixLength: 24 }],
       priority: 0,
-      action: { kind: "action", action: { name: "ingress.forward", args: [1n, 0x001122334455n] } },
+      action: { kind: "action", action: "ingress.forward", parameters: [1n, 0x001122334455n] },
     });
     const [entry] = tableEntries(await client.readAll([entities.allEntries("ipv4_lpm")]));
     expect(entry).toBeDefined();
@@ -116,8 +116,8 @@ describe("table entries", () => {
       entities.tableEntry("ipv4_lpm", { dst: "10.0.0.0/8" }, "forward", { port, dst: 0 });
     expect(await codes(client, [insert(to(1))])).toEqual(["OK"]);
     expect(await codes(client, [insert(to(2))])).toEqual(["ALREADY_EXISTS"]);
-    const [installed] = target.running?.table("ingress.ipv4_lpm") ?? [];
-    expect(installed?.action).toMatchObject({ action: { args: [1n, 0n] } });
+    const [installed] = target.running?.entries("ingress.ipv4_lpm") ?? [];
+    expect(installed?.action).toMatchObject({ parameters: [1n, 0n] });
     const acl = (priority: number) =>
       entities.tableEntry("acl", { ether_type: 0x800 }, "drop", {}, { priority });
     expect(await codes(client, [insert(acl(1)), insert(acl(2)), remove(acl(3))])).toEqual([
@@ -294,10 +294,10 @@ describe("default entries", () => {
     expect(await read()).toBe(ID.noAction);
     expect(await codes(client, [modify(drop)])).toEqual(["OK"]);
     expect(await read()).toBe(ID.drop);
-    expect(target.running?.defaults.get("ingress.ipv4_lpm")?.name).toBe("ingress.drop");
+    expect(target.running?.defaultAction("ingress.ipv4_lpm")).toBe("ingress.drop");
     expect(await codes(client, [modify(entities.defaultEntry("ipv4_lpm"))])).toEqual(["OK"]);
     expect(await read()).toBe(ID.noAction);
-    expect(target.running?.defaults.has("ingress.ipv4_lpm")).toBe(false);
+    expect(target.running?.defaultAction("ingress.ipv4_lpm")).toBe("NoAction");
   });
 
   it("respect scopes, constants, and take no match or priority", async () => {
@@ -376,9 +376,9 @@ describe("any sequence of writes", () => {
             code = statusOf(error).code;
           }
           expect(code).toBe(wanted);
-          const installed = [...program.table("ingress.acl")].map((entry) =>
-            entry.action.kind === "action" ? entry.action.action.name : "",
-          );
+          const installed = program
+            .entries("ingress.acl")
+            .map((entry) => (entry.action.kind === "action" ? entry.action.action : ""));
           expect(installed.sort()).toEqual([...model.values()].sort());
           expect(state.read(builder.allEntries("acl"))).toHaveLength(model.size);
         }

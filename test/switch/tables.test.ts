@@ -337,6 +337,37 @@ describe("a lookup agrees with a search through all entries", () => {
   for (const [name, keys] of Object.entries(cases)) it(name, () => agrees(keys), 60_000);
 });
 
+describe("a table from which most entries were deleted", () => {
+  const cases: Readonly<Record<string, readonly KeySpec[]>> = {
+    exact: one,
+    lpm: [{ field: "a", kind: "lpm", width: 32 }],
+    "lpm of 64 bits": [{ field: "a", kind: "lpm", width: 64 }],
+    ternary: [{ field: "a", kind: "ternary", width: 32 }],
+  };
+  for (const [name, keys] of Object.entries(cases)) {
+    it(`still finds the rest, in the order in which they came (${name})`, () => {
+      const sw = lookup(keys, { size: 2000 });
+      const t = sw.table("t");
+      const [key] = keys;
+      const priority = key?.kind === "ternary" ? 7 : 0;
+      const matchFor = (i: number): Match => {
+        const value = BigInt(i);
+        if (key?.kind === "lpm") return [{ kind: "lpm", value, prefixLength: key.width }];
+        return key?.kind === "ternary" ? [{ kind: "ternary", value, mask: 0xffffffffn }] : [exact(value)];
+      };
+      for (let i = 0; i < 1000; i++) t.insert(matchFor(i), found(i), { priority });
+      for (let i = 0; i < 1000; i++) if (i % 50 !== 0) t.delete(matchFor(i), priority);
+      const left = Array.from({ length: 20 }, (_, i) => i * 50);
+      expect([...t.entries()].map((entry) => Number(entry.data[0]))).toEqual(left);
+      for (const i of left) expect(ask(sw, keys, [BigInt(i)])).toBe(i);
+      expect(ask(sw, keys, [51n])).toBe(0xffff);
+      expect(t.find(matchFor(100), priority)?.match).toEqual(matchFor(100));
+      t.insert(matchFor(51), found(7), { priority });
+      expect(ask(sw, keys, [51n])).toBe(7);
+    });
+  }
+});
+
 describe("direct counters and idle times", () => {
   it("count hits, not misses", () => {
     const json = program({

@@ -35,6 +35,13 @@ export class TableBuilder {
       if (action !== undefined && !byName.has(action.name)) byName.set(action.name, index);
     }
     return {
+      find: (name) => {
+        const actionIndex = byName.get(name);
+        const action = actionIndex === undefined ? undefined : this.program.actions[actionIndex];
+        if (actionIndex === undefined || action === undefined) return undefined;
+        return { actionIndex, parameterWidths: action.parameters.map((parameter) => parameter.width) };
+      },
+      nameOf: (actionIndex) => this.program.actions[actionIndex]?.name ?? "",
       resolve: (call: ActionCall) => {
         const index = byName.get(call.action);
         const action = index === undefined ? undefined : this.program.actions[index];

@@ -35,7 +35,7 @@ export function meterRates(meter: MeterSchema, config: MeterConfig): MeterRates 
   if (eburst !== 0n) throw unimplemented(`meter ${meter.name}: excess bursts are not supported`);
   if (pir < cir)
     throw invalidArgument(`meter ${meter.name}: the peak rate ${pir} is below the committed rate ${cir}`);
-  return { cir, cburst, pir, pburst };
+  return { committedRate: cir, committedBurst: cburst, peakRate: pir, peakBurst: pburst };
 }
 
 /** Indirect counters and meters, and registers: arrays of cells that can be modified and read, one or all (9.3, 9.4, 9.7). */

@@ -209,8 +209,8 @@ export class ProgramState {
     if (type !== "MODIFY") throw invalidArgument("direct counters can only be modified");
     const key = keyOf(message.tableEntry);
     this.#expectCounter(this.#tables.table(key.tableId));
-    const installed = this.#tables.selectOne(key);
-    if (message.data !== undefined) installed.writeCounter(counterValue(message.data));
+    const entry = this.#tables.selectOne(key);
+    if (message.data !== undefined) entry.setCounter(counterValue(message.data));
   }
 
   #readDirectCounters(message: DirectCounterEntry): Init<DirectCounterEntry>[] {
@@ -220,7 +220,7 @@ export class ProgramState {
       this.#expectCounter(this.#tables.table(tableId));
       return this.#tables
         .select({ ...key, tableId })
-        .map(({ entry, installed }) => ({ tableEntry: entry, data: counterData(installed.readCounter()) }));
+        .map((found) => ({ tableEntry: found.key, data: counterData(found.entry.counter) }));
     });
   }
 
@@ -231,8 +231,7 @@ export class ProgramState {
     const table = this.#tables.table(key.tableId);
     if (table.directMeter === undefined) throw invalidArgument(`table ${table.name} has no direct meter`);
     const rates = message.config === undefined ? undefined : meterRates(table.directMeter, message.config);
-    this.#tables.selectOne(key).writeMeter(rates);
-    this.#tables.setMeterConfig(key, message.config);
+    this.#tables.setMeter(this.#tables.selectOne(key), rates, message.config);
   }
 
   #readDirectMeters(message: DirectMeterEntry): Init<DirectMeterEntry>[] {
@@ -243,7 +242,7 @@ export class ProgramState {
       if (table.directMeter === undefined) throw invalidArgument(`table ${table.name} has no direct meter`);
       return this.#tables
         .select({ ...key, tableId })
-        .map(({ entry, meterConfig }) => ({ tableEntry: entry, config: meterConfig }));
+        .map((found) => ({ tableEntry: found.key, config: found.meterConfig }));
     });
   }
 
@@ -251,6 +250,7 @@ export class ProgramState {
     if (key.tableId !== 0) return [key.tableId];
     return this.#tables
       .tables()
+      .map((bound) => bound.schema)
       .filter(has)
       .map((table) => table.id);
   }

@@ -1,4 +1,3 @@
-import type { Match } from "../../p4runtime/match.ts";
 import type {
   ActionProfileSchema,
   CounterSchema,
@@ -10,26 +9,19 @@ import type {
 import { SwitchConfigError } from "../bmv2json/config-error.ts";
 import type { Engine } from "../engine/compile.ts";
 import type { SwitchRunner } from "../ports/switch-runner.ts";
-import type { MeterConfig } from "../state/meter.ts";
 import type { Digest, Switch } from "../switch.ts";
 import type { ActionProfile } from "../tables/action-profile.ts";
 import type { Table } from "../tables/table.ts";
-import type { EntryAction, TableEntry } from "../tables/table-entry.ts";
-import type { MatchField } from "../tables/table-key.ts";
 import { checkProgram } from "./program-check.ts";
 import {
   type CloneSession,
   type CounterValue,
   type DigestSample,
   type GroupMember,
-  type InitialEntry,
-  type InstalledEntry,
   type MeterRates,
   type Replica,
   type SwitchTarget,
   type TargetAction,
-  type TargetActionChoice,
-  type TargetEntry,
   TargetError,
   type TargetProgram,
 } from "./target.ts";
@@ -131,35 +123,12 @@ export class EmbeddedProgram implements TargetProgram {
     this.#now = now;
   }
 
-  initialEntries(schema: TableSchema): readonly InitialEntry[] {
-    const table = this.#table(schema);
-    return [...table.entries()].map((entry) => ({
-      match: entry.match.map(matchOf),
-      priority: entry.priority,
-      action: choiceOf(entry.action),
-      isConst: entry.isConst,
-      installed: new EmbeddedEntry(table, entry, this.#now),
-    }));
+  now(): number {
+    return this.#now();
   }
 
-  initialDefaultAction(schema: TableSchema): TargetAction | undefined {
-    const action = this.#table(schema).defaultEntry?.action;
-    return action?.kind === "action" ? { name: action.action, args: action.parameters } : undefined;
-  }
-
-  insertEntry(schema: TableSchema, entry: TargetEntry): InstalledEntry {
-    const table = this.#table(schema);
-    const installed = table.insert(entry.match.map(fieldOf), entryAction(entry.action), {
-      priority: entry.priority,
-      now: this.#now(),
-    });
-    return new EmbeddedEntry(table, installed, this.#now);
-  }
-
-  setDefaultAction(schema: TableSchema, action: TargetAction | undefined): void {
-    const table = this.#table(schema);
-    if (action === undefined) table.resetDefault();
-    else table.setDefault({ kind: "action", action: action.name, parameters: action.args });
+  table(schema: TableSchema): Table {
+    return found(this.engine.tables, schema.name);
   }
 
   readCounter(schema: CounterSchema, index: number): CounterValue {
@@ -171,7 +140,7 @@ export class EmbeddedProgram implements TargetProgram {
   }
 
   writeMeter(schema: MeterSchema, index: number, rates: MeterRates | undefined): void {
-    found(this.engine.meters, schema.name).write(index, meterConfig(rates), this.#now());
+    found(this.engine.meters, schema.name).write(index, rates, this.#now());
   }
 
   readRegister(schema: RegisterSchema, index: number): bigint {
@@ -228,42 +197,6 @@ export class EmbeddedProgram implements TargetProgram {
     for (const [id, replicas] of this.#groups) applyGroup(engine, id, replicas);
     for (const [id, session] of this.#sessions) applySession(engine, id, session);
   }
-
-  #table(schema: TableSchema): Table {
-    return found(this.engine.tables, schema.name);
-  }
-}
-
-class EmbeddedEntry implements InstalledEntry {
-  readonly #table: Table;
-  readonly #entry: TableEntry;
-  readonly #now: () => number;
-
-  constructor(table: Table, entry: TableEntry, now: () => number) {
-    this.#table = table;
-    this.#entry = entry;
-    this.#now = now;
-  }
-
-  setAction(action: TargetActionChoice): void {
-    this.#table.modify(this.#entry.match, entryAction(action), { priority: this.#entry.priority });
-  }
-
-  remove(): void {
-    this.#table.delete(this.#entry.match, this.#entry.priority);
-  }
-
-  readCounter(): CounterValue {
-    return this.#entry.counter;
-  }
-
-  writeCounter(value: CounterValue): void {
-    this.#entry.setCounter(value);
-  }
-
-  writeMeter(rates: MeterRates | undefined): void {
-    this.#table.setMeter(this.#entry, meterConfig(rates), this.#now());
-  }
 }
 
 /** The P4Info was checked against the program, so what it names is there. */
@@ -288,73 +221,4 @@ function applySession({ replication }: Switch, id: number, session: CloneSession
   else if (replication.session(id) === undefined)
     replication.insertSession(id, session.replicas, session.packetLengthBytes);
   else replication.modifySession(id, session.replicas, session.packetLengthBytes);
-}
-
-function meterConfig(rates: MeterRates | undefined): MeterConfig | undefined {
-  if (rates === undefined) return undefined;
-  return {
-    committedRate: rates.cir,
-    committedBurst: rates.cburst,
-    peakRate: rates.pir,
-    peakBurst: rates.pburst,
-  };
-}
-
-function entryAction(choice: TargetActionChoice): EntryAction {
-  switch (choice.kind) {
-    case "action":
-      return { kind: "action", action: choice.action.name, parameters: choice.action.args };
-    case "member":
-      return { kind: "member", member: choice.memberId };
-    case "group":
-      return { kind: "group", group: choice.groupId };
-  }
-}
-
-function choiceOf(action: EntryAction): TargetActionChoice {
-  switch (action.kind) {
-    case "action":
-      return { kind: "action", action: { name: action.action, args: action.parameters } };
-    case "member":
-      return { kind: "member", memberId: action.member };
-    case "group":
-      return { kind: "group", groupId: action.group };
-  }
-}
-
-function fieldOf(match: Match | undefined): MatchField | undefined {
-  switch (match?.kind) {
-    case undefined:
-      return undefined;
-    case "EXACT":
-      return { kind: "exact", value: match.value };
-    case "OPTIONAL":
-      return { kind: "optional", value: match.value };
-    case "LPM":
-      return { kind: "lpm", value: match.value, prefixLength: match.prefixLength };
-    case "TERNARY":
-      return { kind: "ternary", value: match.value, mask: match.mask };
-    case "RANGE":
-      return { kind: "range", low: match.low, high: match.high };
-  }
-}
-
-/** Don't-care forms that a program's own entries may have are left out, as P4Runtime has it. */
-function matchOf(field: MatchField | undefined): Match | undefined {
-  switch (field?.kind) {
-    case undefined:
-      return undefined;
-    case "exact":
-      return { kind: "EXACT", value: field.value };
-    case "optional":
-      return { kind: "OPTIONAL", value: field.value };
-    case "lpm":
-      return field.prefixLength === 0
-        ? undefined
-        : { kind: "LPM", value: field.value, prefixLength: field.prefixLength };
-    case "ternary":
-      return field.mask === 0n ? undefined : { kind: "TERNARY", value: field.value, mask: field.mask };
-    case "range":
-      return { kind: "RANGE", low: field.low, high: field.high };
-  }
 }

@@ -1,64 +1,46 @@
 import type { Init } from "../../p4info/message/descriptor.ts";
 import { Code } from "../../p4runtime/code.ts";
-import { decodeMatch, encodeMatch, formatMatch, type Match } from "../../p4runtime/match.ts";
+import { decodeMatch, formatMatch, type Match } from "../../p4runtime/match.ts";
 import type {
-  ActionProfileActionSet,
   CounterData,
   FieldMatch,
   MeterConfig,
   TableAction,
-  TableEntry,
+  TableEntry as TableEntryMessage,
   Update_Type,
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import type { Schema, TableSchema } from "../../p4runtime/schema.ts";
-import { actionMessage, type BoundAction, bindAction, boundActionOf, targetAction } from "./action-spec.ts";
-import { counterData, counterValue, meterRates } from "./cells.ts";
-import type { OneShot, ProfileStore } from "./profile-store.ts";
+import type { ResolvedAction } from "../tables/table.ts";
+import type { TableEntry } from "../tables/table-entry.ts";
+import type { EntryKey } from "../tables/table-key.ts";
+import { actionMessage, type BoundAction, bindAction } from "./action-spec.ts";
+import { BoundTable, matchOf } from "./bound-table.ts";
+import { counterValue, meterRates } from "./cells.ts";
+import { type Attachment, attach, attachmentOf, entryMessage, keyMessage } from "./entry-messages.ts";
+import type { ProfileStore } from "./profile-store.ts";
 import { invalidArgument, notFound, StatusError, unimplemented } from "./status.ts";
-import type { InstalledEntry, TargetActionChoice, TargetProgram } from "./target.ts";
+import type { MeterRates, TargetProgram } from "./target.ts";
 
-/** What the table holds when the P4Info does not say (the default of P4 compilers). */
-const DEFAULT_SIZE = 1024;
+/** An action that was checked, and with it what has to be given back when the entry goes. */
+interface Acquired {
+  readonly resolved: ResolvedAction;
+  readonly oneShot: Attachment["oneShot"];
+}
 
-type EntryAction =
-  | { readonly kind: "action"; readonly action: BoundAction }
-  | { readonly kind: "member"; readonly memberId: number }
-  | { readonly kind: "group"; readonly groupId: number }
-  | { readonly kind: "oneShot"; readonly message: ActionProfileActionSet; readonly oneShot: OneShot };
-
-/** What a client attached to an entry and gets back unchanged. */
-interface Attached {
+interface DefaultEntry {
+  readonly action: BoundAction | undefined;
   readonly metadata: Uint8Array;
   readonly controllerMetadata: bigint;
-  readonly meterConfig: MeterConfig | undefined;
-}
-
-interface Entry extends Attached {
-  readonly match: readonly (Match | undefined)[];
-  readonly priority: number;
-  readonly isConst: boolean;
-  readonly action: EntryAction;
-  readonly installed: InstalledEntry;
-}
-
-interface DefaultEntry extends Attached {
-  readonly action: BoundAction | undefined;
 }
 
 interface TableState {
-  readonly schema: TableSchema;
-  readonly entries: Map<string, Entry>;
-  readonly initialDefault: BoundAction | undefined;
+  readonly bound: BoundTable;
   default: DefaultEntry;
 }
 
-const NOTHING_ATTACHED: Attached = {
-  metadata: new Uint8Array(0),
-  controllerMetadata: 0n,
-  meterConfig: undefined,
-};
+const NO_BYTES = new Uint8Array(0);
 
-/** Table entries as P4Runtime specification 9.1 has them. What is checked goes on to the target; what clients wrote is kept for reads. */
+/** Table entries as P4Runtime specification 9.1 has them: what clients write is checked here and goes to the tables of the switch. */
 export class TableStore {
   readonly #program: TargetProgram;
   readonly #profiles: ProfileStore;
@@ -68,148 +50,137 @@ export class TableStore {
     this.#program = program;
     this.#profiles = profiles;
     for (const table of schema.tables.all) {
-      const initialDefault = boundActionOf(table, program.initialDefaultAction(table));
-      const state: TableState = {
-        schema: table,
-        entries: new Map(),
-        initialDefault,
-        default: { ...NOTHING_ATTACHED, action: initialDefault },
-      };
-      for (const initial of program.initialEntries(table)) {
-        const action =
-          initial.action.kind === "action" ? boundActionOf(table, initial.action.action) : undefined;
-        if (action === undefined) continue;
-        state.entries.set(keyOf(initial.match, initial.priority), {
-          ...NOTHING_ATTACHED,
-          match: initial.match,
-          priority: initial.priority,
-          isConst: initial.isConst || table.isConst,
-          action: { kind: "action", action },
-          installed: initial.installed,
-        });
-      }
-      this.#tables.set(table.id, state);
+      const bound = new BoundTable(table, program.table(table));
+      this.#tables.set(table.id, {
+        bound,
+        default: { action: bound.initialDefault, metadata: NO_BYTES, controllerMetadata: 0n },
+      });
     }
   }
 
-  write(type: Update_Type, message: TableEntry): void {
+  write(type: Update_Type, message: TableEntryMessage): void {
     const state = this.#table(message.tableId);
+    const { schema } = state.bound;
     if (message.isDefaultAction) {
       this.#writeDefault(state, type, message);
       return;
     }
-    checkUnsupported(state.schema, message);
-    if (state.schema.isConst && (type !== "MODIFY" || message.action !== undefined))
-      throw new StatusError(Code.PERMISSION_DENIED, `table ${state.schema.name} is constant`);
-    if (state.schema.fields.all.length === 0)
-      throw invalidArgument(`table ${state.schema.name} has no key, so it has only a default entry`);
-    const match = matchOf(state.schema, message.match);
-    const priority = priorityOf(state.schema, message.priority);
-    const key = keyOf(match, priority);
-    const before = state.entries.get(key);
+    checkUnsupported(schema, message);
+    if (schema.isConst && (type !== "MODIFY" || message.action !== undefined))
+      throw new StatusError(Code.PERMISSION_DENIED, `table ${schema.name} is constant`);
+    if (schema.fields.all.length === 0)
+      throw invalidArgument(`table ${schema.name} has no key, so it has only a default entry`);
+    const match = matchesOf(schema, message.match);
+    const key = state.bound.fillKey(match, priorityOf(schema, message.priority));
+    const before = state.bound.table.matcher.same(key);
     switch (type) {
       case "INSERT":
         if (before !== undefined)
           throw new StatusError(
             Code.ALREADY_EXISTS,
-            `${describe(state.schema, match, priority)} exists already`,
+            `${describe(schema, match, message.priority)} exists already`,
           );
-        this.#insert(state, key, match, priority, message);
+        this.#insert(state.bound, key, message);
         return;
       case "MODIFY":
-        if (before === undefined) throw notFound(`${describe(state.schema, match, priority)} does not exist`);
-        this.#modify(state, key, before, message);
+        if (before === undefined)
+          throw notFound(`${describe(schema, match, message.priority)} does not exist`);
+        this.#modify(state.bound, before, message);
         return;
       case "DELETE":
-        if (before === undefined) throw notFound(`${describe(state.schema, match, priority)} does not exist`);
-        if (before.isConst) throw constEntry(state.schema, before);
-        before.installed.remove();
-        this.#release(state.schema, before.action);
-        state.entries.delete(key);
+        if (before === undefined)
+          throw notFound(`${describe(schema, match, message.priority)} does not exist`);
+        if (before.isConst) throw constEntry(schema, before);
+        this.#replace(schema, before, () => before.table.remove(before));
         return;
       default:
         throw invalidArgument("the update has no type");
     }
   }
 
-  read(message: TableEntry): Init<TableEntry>[] {
+  read(message: TableEntryMessage): Init<TableEntryMessage>[] {
     if (message.tableId === 0) {
       const tables = [...this.#tables.values()];
       return tables.flatMap((state) =>
-        message.isDefaultAction ? [defaultMessage(state)] : this.#readEntries(state, message),
+        message.isDefaultAction ? [defaultMessage(state)] : this.#readEntries(state.bound, message),
       );
     }
     const state = this.#table(message.tableId);
-    if (!message.isDefaultAction) return this.#readEntries(state, message);
-    checkDefaultKey(state.schema, message);
+    if (message.timeSinceLastHit !== undefined && !state.bound.schema.supportsIdleTimeout)
+      throw invalidArgument(`table ${state.bound.schema.name} has no idle timeouts`);
+    if (!message.isDefaultAction) return this.#readEntries(state.bound, message);
+    checkDefaultKey(state.bound.schema, message);
     return [defaultMessage(state)];
   }
 
   /** Entries that a DirectCounterEntry or DirectMeterEntry with this key means: one, or all of the table when there is no key. */
-  select(message: TableEntry): {
-    readonly entry: Init<TableEntry>;
-    readonly installed: InstalledEntry;
+  select(message: TableEntryMessage): {
+    readonly key: Init<TableEntryMessage>;
+    readonly entry: TableEntry;
     readonly meterConfig: MeterConfig | undefined;
   }[] {
-    const state = this.#table(message.tableId);
-    if (message.isDefaultAction)
-      throw unimplemented(`table ${state.schema.name}: the default entry has no counter or meter of its own`);
+    const { bound } = this.#table(message.tableId);
+    this.#refuseDefault(bound.schema, message);
     const hasKey = message.match.length > 0 || message.priority !== 0;
-    const found = this.#filtered(state, message);
-    if (hasKey && found.length === 0) throw notFound(`table ${state.schema.name} has no such entry`);
+    const found = filtered(bound, message);
+    if (hasKey && found.length === 0) throw notFound(`table ${bound.schema.name} has no such entry`);
     return found.map((entry) => ({
-      entry: keyMessage(state.schema, entry),
-      installed: entry.installed,
-      meterConfig: entry.meterConfig,
+      key: keyMessage(bound, entry),
+      entry,
+      meterConfig: attachmentOf(entry).meterConfig,
     }));
   }
 
   /** The one entry with this key. @throws StatusError NOT_FOUND */
-  selectOne(message: TableEntry): InstalledEntry {
-    const state = this.#table(message.tableId);
-    if (message.isDefaultAction)
-      throw unimplemented(`table ${state.schema.name}: the default entry has no counter or meter of its own`);
-    return this.#entry(state, message).entry.installed;
+  selectOne(message: TableEntryMessage): TableEntry {
+    const { bound } = this.#table(message.tableId);
+    const { schema } = bound;
+    this.#refuseDefault(schema, message);
+    const match = matchesOf(schema, message.match);
+    const key = bound.fillKey(match, priorityOf(schema, message.priority));
+    const entry = bound.table.matcher.same(key);
+    if (entry === undefined) throw notFound(`${describe(schema, match, message.priority)} does not exist`);
+    return entry;
   }
 
-  /** Remember the meter configuration that was written through a DirectMeterEntry. */
-  setMeterConfig(message: TableEntry, meterConfig: MeterConfig | undefined): void {
-    const state = this.#table(message.tableId);
-    const { key, entry } = this.#entry(state, message);
-    state.entries.set(key, { ...entry, meterConfig });
+  #refuseDefault(schema: TableSchema, message: TableEntryMessage): void {
+    if (message.isDefaultAction)
+      throw unimplemented(`table ${schema.name}: the default entry has no counter or meter of its own`);
+  }
+
+  /** Set the meter of an entry, and remember its configuration. */
+  setMeter(entry: TableEntry, rates: MeterRates | undefined, config: MeterConfig | undefined): void {
+    entry.table.setMeter(entry, rates, this.#program.now());
+    attach(entry, { ...attachmentOf(entry), meterConfig: config });
   }
 
   table(tableId: number): TableSchema {
-    return this.#table(tableId).schema;
+    return this.#table(tableId).bound.schema;
   }
 
   /** All tables of the P4Info, in its order. */
-  tables(): TableSchema[] {
-    return [...this.#tables.values()].map((state) => state.schema);
+  tables(): readonly BoundTable[] {
+    return [...this.#tables.values()].map((state) => state.bound);
   }
 
-  #entry(state: TableState, message: TableEntry): { readonly key: string; readonly entry: Entry } {
-    const match = matchOf(state.schema, message.match);
-    const priority = priorityOf(state.schema, message.priority);
-    const key = keyOf(match, priority);
-    const entry = state.entries.get(key);
-    if (entry === undefined) throw notFound(`${describe(state.schema, match, priority)} does not exist`);
-    return { key, entry };
+  /** The table with an id, for those who write without messages; undefined if there is none. */
+  bound(tableId: number): BoundTable | undefined {
+    return this.#tables.get(tableId)?.bound;
   }
 
   /** Entries that clients may remove, and default entries that they changed, as messages that write them again. */
   changes(): {
     readonly table: TableSchema;
-    readonly entries: Init<TableEntry>[];
-    readonly default: Init<TableEntry> | undefined;
+    readonly entries: Init<TableEntryMessage>[];
+    readonly default: Init<TableEntryMessage> | undefined;
   }[] {
     const everything = { counterData: {}, meterConfig: {} };
     return [...this.#tables.values()].map((state) => ({
-      table: state.schema,
-      entries: [...state.entries.values()]
+      table: state.bound.schema,
+      entries: [...state.bound.table.entries()]
         .filter((entry) => !entry.isConst)
-        .map((entry) => entryMessage(state.schema, entry, everything)),
-      default: state.default.action === state.initialDefault ? undefined : defaultMessage(state),
+        .map((entry) => entryMessage(state.bound, entry, everything, 0)),
+      default: state.default.action === state.bound.initialDefault ? undefined : defaultMessage(state),
     }));
   }
 
@@ -221,73 +192,54 @@ export class TableStore {
       : notFound(`there is no table with id 0x${id.toString(16)}`);
   }
 
-  #insert(
-    state: TableState,
-    key: string,
-    match: Entry["match"],
-    priority: number,
-    message: TableEntry,
-  ): void {
-    const { schema } = state;
+  #insert(bound: BoundTable, key: EntryKey, message: TableEntryMessage): void {
+    const { schema, table, capacity } = bound;
     if (message.action === undefined)
       throw invalidArgument(`table ${schema.name}: a new entry needs an action`);
-    const size = schema.size > 0 ? schema.size : DEFAULT_SIZE;
     // The action is checked first: a malformed entry is malformed in a full table, too.
-    const meter =
-      message.meterConfig === undefined ? undefined : this.#meterRates(schema, message.meterConfig);
-    this.#checkCounter(schema, message.counterData);
-    const action = this.#acquire(schema, message.action, state.entries.size >= size);
+    const meter = message.meterConfig === undefined ? undefined : ratesOf(schema, message.meterConfig);
+    checkCounter(schema, message.counterData);
+    const action = this.#acquire(bound, message.action, table.size >= capacity);
     if (action === undefined)
       throw new StatusError(
         Code.RESOURCE_EXHAUSTED,
-        `table ${schema.name} is full: it has room for ${size} entries`,
+        `table ${schema.name} is full: it has room for ${capacity} entries`,
       );
-    let installed: InstalledEntry;
-    try {
-      installed = this.#program.insertEntry(schema, { match, priority, action: choiceOf(action) });
-    } catch (error) {
-      this.#release(schema, action);
-      throw error;
-    }
-    if (meter !== undefined) installed.writeMeter(meter);
-    if (message.counterData !== undefined) installed.writeCounter(counterValue(message.counterData));
-    // Written out, as a spread makes objects that take far more time and room; tables have hundreds of thousands of entries.
-    state.entries.set(key, {
-      metadata: message.metadata,
-      controllerMetadata: message.controllerMetadata,
-      meterConfig: message.meterConfig,
-      match,
-      priority,
-      isConst: false,
-      action,
-      installed,
-    });
+    const now = this.#program.now();
+    const entry = table.insertNew(key, action.resolved, now);
+    if (meter !== undefined) table.setMeter(entry, meter, now);
+    if (message.counterData !== undefined) entry.setCounter(counterValue(message.counterData));
+    this.#attach(entry, message, action.oneShot);
   }
 
-  #modify(state: TableState, key: string, before: Entry, message: TableEntry): void {
-    const { schema } = state;
-    if (before.isConst && message.action !== undefined) throw constEntry(schema, before);
-    const meter =
-      message.meterConfig === undefined ? undefined : this.#meterRates(schema, message.meterConfig);
-    this.#checkCounter(schema, message.counterData);
-    const action = message.action === undefined ? undefined : this.#acquire(schema, message.action, false);
+  #modify(bound: BoundTable, entry: TableEntry, message: TableEntryMessage): void {
+    const { schema, table } = bound;
+    if (entry.isConst && message.action !== undefined) throw constEntry(schema, entry);
+    const meter = message.meterConfig === undefined ? undefined : ratesOf(schema, message.meterConfig);
+    checkCounter(schema, message.counterData);
+    const action = message.action === undefined ? undefined : this.#acquire(bound, message.action, false);
+    let { oneShot } = attachmentOf(entry);
     if (action !== undefined) {
-      try {
-        before.installed.setAction(choiceOf(action));
-      } catch (error) {
-        this.#release(schema, action);
-        throw error;
-      }
-      this.#release(schema, before.action);
+      this.#replace(schema, entry, () => table.perform(entry, action.resolved));
+      oneShot = action.oneShot;
     }
+    const now = this.#program.now();
     // An absent meter configuration resets the meter; absent counter data leave the counter alone (9.1.7).
-    if (schema.directMeter !== undefined) before.installed.writeMeter(meter);
-    if (message.counterData !== undefined) before.installed.writeCounter(counterValue(message.counterData));
-    state.entries.set(key, { ...before, ...attachedOf(message), action: action ?? before.action });
+    if (schema.directMeter !== undefined) table.setMeter(entry, meter, now);
+    if (message.counterData !== undefined) entry.setCounter(counterValue(message.counterData));
+    // The time begins anew with another timeout.
+    if (message.idleTimeoutNs !== attachmentOf(entry).idleTimeoutNs) entry.lastHit = now;
+    this.#attach(entry, message, oneShot);
   }
 
-  #writeDefault(state: TableState, type: Update_Type, message: TableEntry): void {
-    const { schema } = state;
+  #attach(entry: TableEntry, message: TableEntryMessage, oneShot: Attachment["oneShot"]): void {
+    const { metadata, controllerMetadata, meterConfig, idleTimeoutNs } = message;
+    attach(entry, { metadata, controllerMetadata, meterConfig, idleTimeoutNs, oneShot });
+    entry.idleTimeout = Number(idleTimeoutNs) / 1000;
+  }
+
+  #writeDefault(state: TableState, type: Update_Type, message: TableEntryMessage): void {
+    const { schema, table, initialDefault } = state.bound;
     if (type !== "MODIFY")
       throw invalidArgument(`table ${schema.name}: the default entry can only be modified`);
     checkDefaultKey(schema, message);
@@ -297,20 +249,25 @@ export class TableStore {
     if (schema.constDefaultAction || schema.implementation !== undefined)
       throw new StatusError(Code.PERMISSION_DENIED, `table ${schema.name}: its default entry is constant`);
     if (message.action === undefined) {
-      this.#program.setDefaultAction(schema, undefined);
-      state.default = { ...NOTHING_ATTACHED, action: state.initialDefault };
+      table.resetDefault();
+      state.default = { action: initialDefault, metadata: NO_BYTES, controllerMetadata: 0n };
       return;
     }
     const spec = message.action.type;
     if (spec?.case !== "action")
       throw invalidArgument(`table ${schema.name}: the default entry takes an action`);
     const action = bindAction(schema, spec.value, "default");
-    this.#program.setDefaultAction(schema, targetAction(action));
-    state.default = { ...attachedOf(message), action };
+    table.setDefault({ kind: "action", action: action.schema.name, parameters: action.args });
+    state.default = {
+      action,
+      metadata: message.metadata,
+      controllerMetadata: message.controllerMetadata,
+    };
   }
 
   /** Check what an entry does, and count its use of members and groups. Undefined when it is all right but there is no room for it. */
-  #acquire(table: TableSchema, message: TableAction, isFull: boolean): EntryAction | undefined {
+  #acquire(bound: BoundTable, message: TableAction, isFull: boolean): Acquired | undefined {
+    const table = bound.schema;
     const spec = message.type;
     if (spec === undefined) throw invalidArgument(`table ${table.name}: the action is empty`);
     if ((spec.case === "action") !== (table.implementation === undefined))
@@ -327,101 +284,107 @@ export class TableStore {
     switch (spec.case) {
       case "action": {
         const action = bindAction(table, spec.value, "entry");
-        return isFull ? undefined : { kind: "action", action };
+        return isFull ? undefined : { resolved: bound.resolve(action), oneShot: undefined };
       }
       case "actionProfileMemberId":
         if (spec.value === 0) throw invalidArgument(`table ${table.name}: member id 0 is not valid`);
         if (isFull) return undefined;
         this.#profiles.useMember(table, spec.value, 1);
-        return { kind: "member", memberId: spec.value };
+        return {
+          resolved: bound.table.resolve({ kind: "member", member: spec.value }),
+          oneShot: undefined,
+        };
       case "actionProfileGroupId":
         if (spec.value === 0) throw invalidArgument(`table ${table.name}: group id 0 is not valid`);
         if (isFull) return undefined;
         this.#profiles.useGroup(table, spec.value, 1);
-        return { kind: "group", groupId: spec.value };
-      case "actionProfileActionSet":
+        return { resolved: bound.table.resolve({ kind: "group", group: spec.value }), oneShot: undefined };
+      case "actionProfileActionSet": {
         if (isFull) return undefined;
+        const installed = this.#profiles.installOneShot(table, spec.value);
         return {
-          kind: "oneShot",
-          message: spec.value,
-          oneShot: this.#profiles.installOneShot(table, spec.value),
+          resolved: bound.table.resolve({ kind: "group", group: installed.groupId }),
+          oneShot: { message: spec.value, installed },
         };
-    }
-  }
-
-  #release(table: TableSchema, action: EntryAction): void {
-    switch (action.kind) {
-      case "action":
-        return;
-      case "member":
-        this.#profiles.useMember(table, action.memberId, -1);
-        return;
-      case "group":
-        this.#profiles.useGroup(table, action.groupId, -1);
-        return;
-      case "oneShot":
-        this.#profiles.removeOneShot(table, action.oneShot);
-    }
-  }
-
-  #meterRates(table: TableSchema, config: MeterConfig) {
-    if (table.directMeter === undefined) throw invalidArgument(`table ${table.name} has no direct meter`);
-    return meterRates(table.directMeter, config);
-  }
-
-  #checkCounter(table: TableSchema, data: CounterData | undefined): void {
-    if (data !== undefined && table.directCounter === undefined)
-      throw invalidArgument(`table ${table.name} has no direct counter`);
-  }
-
-  #readEntries(state: TableState, message: TableEntry): Init<TableEntry>[] {
-    return this.#filtered(state, message).map((entry) => entryMessage(state.schema, entry, message));
-  }
-
-  /** Wildcard reads of 9.1.6: a filter that has its default value lets everything pass. */
-  #filtered(state: TableState, message: TableEntry): Entry[] {
-    // With table id 0 no other filter may be used.
-    if (message.tableId === 0) return [...state.entries.values()];
-    let candidates: Iterable<Entry> = state.entries.values();
-    if (message.match.length > 0) {
-      const match = matchOf(state.schema, message.match);
-      if (message.priority !== 0 || !state.schema.needsPriority) {
-        const only = state.entries.get(keyOf(match, message.priority));
-        candidates = only === undefined ? [] : [only];
-      } else {
-        const wanted = keyOf(match, 0);
-        candidates = [...state.entries.values()].filter((entry) => keyOf(entry.match, 0) === wanted);
       }
     }
-    const actionId = message.action?.type?.case === "action" ? message.action.type.value.actionId : 0;
-    return [...candidates].filter(
-      (entry) =>
-        (message.priority === 0 || entry.priority === message.priority) &&
-        (actionId === 0 || (entry.action.kind === "action" && entry.action.action.schema.id === actionId)) &&
-        (message.controllerMetadata === 0n || entry.controllerMetadata === message.controllerMetadata) &&
-        (message.metadata.length === 0 || Buffer.compare(entry.metadata, message.metadata) === 0),
-    );
+  }
+
+  /** Let an entry do something else, or go, and then give back what it used before. */
+  #replace(table: TableSchema, entry: TableEntry, change: () => void): void {
+    const { member, group } = entry;
+    const { oneShot } = attachmentOf(entry);
+    change();
+    if (oneShot !== undefined) this.#profiles.removeOneShot(table, oneShot.installed);
+    else if (member !== undefined) this.#profiles.useMember(table, member.id, -1);
+    else if (group !== undefined) this.#profiles.useGroup(table, group.id, -1);
+  }
+
+  #readEntries(bound: BoundTable, message: TableEntryMessage): Init<TableEntryMessage>[] {
+    const now = this.#program.now();
+    return filtered(bound, message).map((entry) => entryMessage(bound, entry, message, now));
   }
 }
 
-function checkUnsupported(table: TableSchema, message: TableEntry): void {
+/** Wildcard reads of 9.1.6: a filter that has its default value lets everything pass. */
+function filtered(bound: BoundTable, message: TableEntryMessage): TableEntry[] {
+  const { table, schema } = bound;
+  // With table id 0 no other filter may be used.
+  if (message.tableId === 0) return [...table.entries()];
+  let candidates: Iterable<TableEntry> = table.entries();
+  if (message.match.length > 0) {
+    const match = matchesOf(schema, message.match);
+    if (message.priority !== 0 || !schema.needsPriority) {
+      const only = table.matcher.same(bound.fillKey(match, message.priority));
+      candidates = only === undefined ? [] : [only];
+    } else {
+      const wanted = bound.fillKey(match, 0);
+      candidates = [...table.entries()].filter((entry) => entry.hasMatch(wanted));
+    }
+  }
+  const actionId = message.action?.type?.case === "action" ? message.action.type.value.actionId : 0;
+  const actionIndex = actionId === 0 ? undefined : (bound.actions.get(actionId)?.actionIndex ?? -2);
+  return [...candidates].filter((entry) => {
+    if (message.priority !== 0 && entry.priority !== message.priority) return false;
+    if (actionIndex !== undefined && entry.actionIndex !== actionIndex) return false;
+    const { metadata, controllerMetadata } = attachmentOf(entry);
+    if (message.controllerMetadata !== 0n && controllerMetadata !== message.controllerMetadata) return false;
+    return message.metadata.length === 0 || Buffer.compare(metadata, message.metadata) === 0;
+  });
+}
+
+function ratesOf(table: TableSchema, config: MeterConfig): MeterRates {
+  if (table.directMeter === undefined) throw invalidArgument(`table ${table.name} has no direct meter`);
+  return meterRates(table.directMeter, config);
+}
+
+function checkCounter(table: TableSchema, data: CounterData | undefined): void {
+  if (data !== undefined && table.directCounter === undefined)
+    throw invalidArgument(`table ${table.name} has no direct counter`);
+}
+
+function checkUnsupported(table: TableSchema, message: TableEntryMessage): void {
   if (message.isConst) throw invalidArgument(`table ${table.name}: is_const cannot be written`);
   if (message.idleTimeoutNs < 0n) throw invalidArgument(`table ${table.name}: a negative idle timeout`);
-  if (message.idleTimeoutNs > 0n) {
-    if (!table.supportsIdleTimeout) throw invalidArgument(`table ${table.name} has no idle timeouts`);
-    throw unimplemented("idle timeouts are not supported");
-  }
+  if (message.timeSinceLastHit !== undefined)
+    throw invalidArgument(`table ${table.name}: time_since_last_hit cannot be written`);
+  if (message.idleTimeoutNs > 0n && message.isDefaultAction)
+    throw invalidArgument(`table ${table.name}: the default entry has no idle timeout`);
+  if (message.idleTimeoutNs > 0n && !table.supportsIdleTimeout)
+    throw invalidArgument(`table ${table.name} has no idle timeouts`);
   if (message.meterCounterData !== undefined)
     throw unimplemented("counters of meter colours are not supported");
 }
 
-function checkDefaultKey(table: TableSchema, message: TableEntry): void {
+function checkDefaultKey(table: TableSchema, message: TableEntryMessage): void {
   if (message.match.length > 0 || message.priority !== 0)
     throw invalidArgument(`table ${table.name}: the default entry has neither a match nor a priority`);
+  if (message.timeSinceLastHit !== undefined || message.idleTimeoutNs !== 0n)
+    throw invalidArgument(`table ${table.name}: the default entry has no idle timeout`);
 }
 
 /** The match of each field in the order of the P4Info. @throws StatusError or EntityError */
-function matchOf(table: TableSchema, messages: readonly FieldMatch[]): (Match | undefined)[] {
+function matchesOf(table: TableSchema, messages: readonly FieldMatch[]): (Match | undefined)[] {
   const matches = new Map<number, Match>();
   for (const message of messages) {
     const field = table.fields.byId(message.fieldId);
@@ -447,26 +410,6 @@ function priorityOf(table: TableSchema, priority: number): number {
   return priority;
 }
 
-function keyOf(match: readonly (Match | undefined)[], priority: number): string {
-  let key = priority.toString();
-  for (const field of match) key += `|${field === undefined ? "" : matchKey(field)}`;
-  return key;
-}
-
-function matchKey(match: Match): string {
-  switch (match.kind) {
-    case "EXACT":
-    case "OPTIONAL":
-      return match.value.toString(16);
-    case "LPM":
-      return `${match.value.toString(16)}/${match.prefixLength}`;
-    case "TERNARY":
-      return `${match.value.toString(16)}&${match.mask.toString(16)}`;
-    case "RANGE":
-      return `${match.low.toString(16)}-${match.high.toString(16)}`;
-  }
-}
-
 function describe(table: TableSchema, match: readonly (Match | undefined)[], priority: number): string {
   const fields = table.fields.all.flatMap((field, index) => {
     const value = match[index];
@@ -476,78 +419,18 @@ function describe(table: TableSchema, match: readonly (Match | undefined)[], pri
   return `table ${table.name}: entry for ${key}${priority > 0 ? ` with priority ${priority}` : ""}`;
 }
 
-function constEntry(table: TableSchema, entry: Entry): StatusError {
-  return new StatusError(
-    Code.PERMISSION_DENIED,
-    `${describe(table, entry.match, entry.priority)} is constant`,
-  );
+function constEntry(schema: TableSchema, entry: TableEntry): StatusError {
+  const match = entry.match.map((field, index) => {
+    const own = schema.fields.all[index];
+    return own === undefined ? undefined : matchOf(own, field);
+  });
+  return new StatusError(Code.PERMISSION_DENIED, `${describe(schema, match, entry.priority)} is constant`);
 }
 
-function attachedOf(message: TableEntry): Attached {
-  return {
-    metadata: message.metadata,
-    controllerMetadata: message.controllerMetadata,
-    meterConfig: message.meterConfig,
-  };
-}
-
-function choiceOf(action: EntryAction): TargetActionChoice {
-  switch (action.kind) {
-    case "action":
-      return { kind: "action", action: targetAction(action.action) };
-    case "oneShot":
-      return { kind: "group", groupId: action.oneShot.groupId };
-    default:
-      return action;
-  }
-}
-
-function tableAction(action: EntryAction): Init<TableAction> {
-  switch (action.kind) {
-    case "action":
-      return { type: { case: "action", value: actionMessage(action.action) } };
-    case "member":
-      return { type: { case: "actionProfileMemberId", value: action.memberId } };
-    case "group":
-      return { type: { case: "actionProfileGroupId", value: action.groupId } };
-    case "oneShot":
-      return { type: { case: "actionProfileActionSet", value: action.message } };
-  }
-}
-
-function keyMessage(table: TableSchema, entry: Entry): Init<TableEntry> {
-  return { tableId: table.id, match: matchMessages(table, entry), priority: entry.priority };
-}
-
-function matchMessages(table: TableSchema, entry: Entry): Init<FieldMatch>[] {
-  const messages: Init<FieldMatch>[] = [];
-  for (const [index, field] of table.fields.all.entries()) {
-    const match = entry.match[index];
-    if (match !== undefined) messages.push(encodeMatch(field, match));
-  }
-  return messages;
-}
-
-/** Direct resources are in the answer when they are in the question (9.1.7). */
-function entryMessage(table: TableSchema, entry: Entry, wanted: Init<TableEntry>): Init<TableEntry> {
-  const hasCounter = wanted.counterData !== undefined && table.directCounter !== undefined;
-  return {
-    tableId: table.id,
-    match: matchMessages(table, entry),
-    priority: entry.priority,
-    action: tableAction(entry.action),
-    isConst: entry.isConst,
-    metadata: entry.metadata,
-    controllerMetadata: entry.controllerMetadata,
-    counterData: hasCounter ? counterData(entry.installed.readCounter()) : undefined,
-    meterConfig: wanted.meterConfig === undefined ? undefined : entry.meterConfig,
-  };
-}
-
-function defaultMessage(state: TableState): Init<TableEntry> {
+function defaultMessage(state: TableState): Init<TableEntryMessage> {
   const { action, metadata, controllerMetadata } = state.default;
   return {
-    tableId: state.schema.id,
+    tableId: state.bound.schema.id,
     isDefaultAction: true,
     action: action === undefined ? undefined : { type: { case: "action", value: actionMessage(action) } },
     metadata,

@@ -1,4 +1,3 @@
-import type { Match } from "../../p4runtime/match.ts";
 import type {
   ActionProfileSchema,
   CounterSchema,
@@ -7,10 +6,12 @@ import type {
   Schema,
   TableSchema,
 } from "../../p4runtime/schema.ts";
+import type { MeterConfig } from "../state/meter.ts";
+import type { Table } from "../tables/table.ts";
 
 /**
- * What the P4Runtime server needs of a switch. It is narrow on purpose: the server checks every value against the P4Info, finds
- * duplicates, counts sizes and remembers what clients wrote; the target only carries it out. Objects are told apart by the names in
+ * What the P4Runtime server needs of a switch. It is narrow on purpose: the server checks every value against the P4Info, counts sizes and
+ * remembers what clients wrote; the target only carries it out. Objects are told apart by the names in
  * their schemas. Every method is synchronous: between two of them packets may run, during one none.
  */
 export interface SwitchTarget {
@@ -42,13 +43,11 @@ export interface SwitchTarget {
 
 /** A program of a target, with its tables and arrays. */
 export interface TargetProgram {
-  /** Entries that the program itself puts into the table, in the order of the program. */
-  initialEntries(table: TableSchema): readonly InitialEntry[];
-  /** The action of a miss as the program has it; undefined when there is none. */
-  initialDefaultAction(table: TableSchema): TargetAction | undefined;
+  /** The switch's time in microseconds. */
+  now(): number;
 
-  insertEntry(table: TableSchema, entry: TargetEntry): InstalledEntry;
-  setDefaultAction(table: TableSchema, action: TargetAction | undefined): void;
+  /** A table, with the program's own entries and default action in place. The server reads and writes its entries itself. */
+  table(schema: TableSchema): Table;
 
   readCounter(counter: CounterSchema, index: number): CounterValue;
   writeCounter(counter: CounterSchema, index: number, value: CounterValue): void;
@@ -72,36 +71,6 @@ export interface TargetAction {
   readonly args: readonly bigint[];
 }
 
-/** What a hit does: an action, or a member or group of the table's action profile. */
-export type TargetActionChoice =
-  | { readonly kind: "action"; readonly action: TargetAction }
-  | { readonly kind: "member"; readonly memberId: number }
-  | { readonly kind: "group"; readonly groupId: number };
-
-export interface TargetEntry {
-  /** One per match field, in the order of the P4Info; undefined matches anything. */
-  readonly match: readonly (Match | undefined)[];
-  /** Higher wins; 0 where the table has no priorities. */
-  readonly priority: number;
-  readonly action: TargetActionChoice;
-}
-
-export interface InitialEntry extends TargetEntry {
-  readonly isConst: boolean;
-  readonly installed: InstalledEntry;
-}
-
-/** An entry that is in the target. */
-export interface InstalledEntry {
-  setAction(action: TargetActionChoice): void;
-  remove(): void;
-  /** For tables with a direct counter. */
-  readCounter(): CounterValue;
-  writeCounter(value: CounterValue): void;
-  /** For tables with a direct meter. */
-  writeMeter(config: MeterRates | undefined): void;
-}
-
 /** Both wrap at 2^64. */
 export interface CounterValue {
   readonly packets: bigint;
@@ -109,12 +78,7 @@ export interface CounterValue {
 }
 
 /** Rates per second and bursts, in the meter's unit. */
-export interface MeterRates {
-  readonly cir: bigint;
-  readonly cburst: bigint;
-  readonly pir: bigint;
-  readonly pburst: bigint;
-}
+export type MeterRates = MeterConfig;
 
 export interface GroupMember {
   readonly memberId: number;

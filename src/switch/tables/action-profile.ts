@@ -1,9 +1,16 @@
 import { SwitchRuntimeError } from "./runtime-error.ts";
 import type { ActionCall, ActionData } from "./table-entry.ts";
 
-/** Resolves an action by name for a profile or table; throws INVALID_ARGUMENT if it may not be used there. */
+/** The actions that may be used in a profile or table. */
 export interface ActionResolver {
+  /** Checks an action with its arguments. @throws SwitchRuntimeError INVALID_ARGUMENT if it may not be used here */
   resolve(call: ActionCall): { readonly actionIndex: number; readonly data: ActionData };
+  /** An action by name; undefined if it may not be used here. */
+  find(
+    name: string,
+  ): { readonly actionIndex: number; readonly parameterWidths: readonly number[] } | undefined;
+  /** The name of an action by its index among the program's. */
+  nameOf(actionIndex: number): string;
 }
 
 export interface Member {

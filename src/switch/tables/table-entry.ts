@@ -1,6 +1,7 @@
 import type { Meter } from "../state/meter.ts";
 import type { Group, Member } from "./action-profile.ts";
-import type { CompiledMatch, Match } from "./table-key.ts";
+import type { Table } from "./table.ts";
+import { areEqualWords, type EntryKey, type Match, matchOfWords } from "./table-key.ts";
 
 /** Arguments of an action as generated code takes them: numbers up to 52 bits, bigints above. */
 export type ActionData = readonly (number | bigint)[];
@@ -23,62 +24,107 @@ export interface CounterValue {
 }
 
 const two64 = 1n << 64n;
+const noWords = new Uint32Array(0);
 
-/** An entry of a table. The fields that the packet path reads and writes are public and mutable for its sake. */
+/**
+ * An entry of a table. The fields that the packet path reads and writes are public and mutable for its sake. Tables have hundreds of
+ * thousands of them, so the key is in the table's `KeyStore` and match and action are made when somebody asks.
+ */
 export class TableEntry {
+  readonly table: Table;
   /** Unique within the table; entries are iterated in the order of handles. */
   readonly handle: number;
-  readonly match: Match;
   /** Greater wins; 0 in tables that have no priorities. */
   readonly priority: number;
+  readonly prefixLength: number;
   readonly isConst: boolean;
-  readonly compiled: CompiledMatch;
+  /** Place in the table's store; -1 for the default entry. */
+  row = -1;
+  /** Of the key; the object is shared by all entries with the same mask. */
+  mask: Uint32Array = noWords;
+  /** Bounds of range fields, as `KeyLayout` has them. */
+  readonly ranges: Uint32Array;
+  /** The one that is asked next among those with the same masked value. */
+  next: TableEntry | undefined = undefined;
 
   /** Index of the action among the program's; -1 if the entry points to a member or group. */
   actionIndex = -1;
   data: ActionData = [];
   member: Member | undefined = undefined;
   group: Group | undefined = undefined;
-  /** The action as it was given. */
-  action: EntryAction;
 
   packets = 0;
   bytes = 0;
-  private packetBase = 0n;
-  private byteBase = 0n;
+  private counterBase: CounterValue | undefined = undefined;
   meter: Meter | undefined = undefined;
   /** Microseconds; meaningful in tables that support timeouts. */
   lastHit = 0;
   /** Microseconds; 0 means never. */
   idleTimeout = 0;
+  /** Whatever the control plane keeps with the entry. */
+  note: unknown = undefined;
 
   constructor(
+    table: Table,
     handle: number,
-    match: Match,
-    compiled: CompiledMatch,
     priority: number,
+    prefixLength: number,
+    ranges: Uint32Array,
     isConst: boolean,
-    action: EntryAction,
   ) {
+    this.table = table;
     this.handle = handle;
-    this.match = match;
-    this.compiled = compiled;
     this.priority = priority;
+    this.prefixLength = prefixLength;
+    this.ranges = ranges;
     this.isConst = isConst;
-    this.action = action;
+  }
+
+  get match(): Match {
+    if (this.row < 0) return [];
+    const { store, layout } = this.table;
+    return matchOfWords(
+      layout,
+      store.keys,
+      this.row * layout.words,
+      this.mask,
+      this.prefixLength,
+      this.ranges,
+    );
+  }
+
+  /** Whether the entry has this match, whatever its priority. */
+  hasMatch(key: EntryKey): boolean {
+    const { keys } = this.table.store;
+    const { words } = this.table.layout;
+    for (let i = 0; i < words; i++) if (keys[this.row * words + i] !== key.value[i]) return false;
+    return (
+      this.prefixLength === key.prefixLength &&
+      areEqualWords(this.mask, key.mask) &&
+      areEqualWords(this.ranges, key.ranges)
+    );
+  }
+
+  get action(): EntryAction {
+    if (this.member !== undefined) return { kind: "member", member: this.member.id };
+    if (this.group !== undefined) return { kind: "group", group: this.group.id };
+    return {
+      kind: "action",
+      action: this.table.actionName(this.actionIndex),
+      parameters: this.data.map(BigInt),
+    };
   }
 
   /** The direct counter, modulo 2^64. */
   get counter(): CounterValue {
     return {
-      packets: (this.packetBase + BigInt(this.packets)) % two64,
-      bytes: (this.byteBase + BigInt(this.bytes)) % two64,
+      packets: ((this.counterBase?.packets ?? 0n) + BigInt(this.packets)) % two64,
+      bytes: ((this.counterBase?.bytes ?? 0n) + BigInt(this.bytes)) % two64,
     };
   }
 
   setCounter(value: CounterValue): void {
-    this.packetBase = value.packets;
-    this.byteBase = value.bytes;
+    this.counterBase = value;
     this.packets = 0;
     this.bytes = 0;
   }

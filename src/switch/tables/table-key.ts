@@ -3,7 +3,7 @@ import { SwitchRuntimeError } from "./runtime-error.ts";
 
 /**
  * One field of a match, as the control plane gives and gets it. Values are non-negative bigints below 2^width. A don't
- * care is written by leaving the field undefined (not for exact fields).
+ * care is written by leaving the field undefined (not for exact fields), and comes back as undefined however it was written.
  */
 export type MatchField =
   | { readonly kind: "exact"; readonly value: bigint }
@@ -25,135 +25,220 @@ export interface KeyField {
   readonly words: number;
 }
 
-/** Bounds of a range field as words. */
-export interface RangeBounds {
-  readonly word: number;
-  readonly low: Uint32Array;
-  readonly high: Uint32Array;
-}
-
-/** A match in the form that lookups use. */
-export interface CompiledMatch {
-  readonly value: Uint32Array;
-  readonly mask: Uint32Array;
-  readonly ranges: readonly RangeBounds[];
-  readonly prefixLength: number;
-  /** Identifies the match among a table's entries (priority aside). */
-  readonly identity: string;
-}
-
-export function wordsOf(value: bigint, count: number): Uint32Array {
-  const words = new Uint32Array(count);
-  let rest = value;
-  for (let i = count - 1; i >= 0; i--) {
-    words[i] = Number(BigInt.asUintN(32, rest));
-    rest >>= 32n;
-  }
-  return words;
-}
-
-function allOnes(width: number): bigint {
+/** The value with all bits of a width set. */
+export function allOnes(width: number): bigint {
   return (1n << BigInt(width)) - 1n;
 }
 
-interface FieldBits {
-  readonly value: bigint;
-  readonly mask: bigint;
-  readonly range: { readonly low: bigint; readonly high: bigint } | undefined;
-  readonly prefixLength: number;
-}
-
-function checkWidth(table: string, field: KeyField, value: bigint): void {
-  if (value < 0n || value > allOnes(field.width)) {
-    throw new SwitchRuntimeError(
-      "INVALID_ARGUMENT",
-      table,
-      `${field.name}: ${value} does not fit ${field.width} bits`,
-    );
+/** Writes a value as 32-bit words, most significant first. */
+export function putWords(into: Uint32Array, at: number, count: number, value: bigint): void {
+  let rest = value;
+  for (let i = at + count - 1; i >= at; i--) {
+    into[i] = Number(BigInt.asUintN(32, rest));
+    rest >>= 32n;
   }
 }
 
-function bitsOfField(table: string, field: KeyField, match: MatchField | undefined): FieldBits {
-  const full = allOnes(field.width);
-  const refuse = (problem: string): never => {
-    throw new SwitchRuntimeError("INVALID_ARGUMENT", table, `${field.name}: ${problem}`);
-  };
-  if (match === undefined) {
-    if (field.kind === "exact") return refuse("an exact field must be given");
-    return {
-      value: 0n,
-      mask: 0n,
-      range: field.kind === "range" ? { low: 0n, high: full } : undefined,
-      prefixLength: 0,
-    };
+/** Reads what `putWords` wrote. */
+export function takeWords(from: Uint32Array, at: number, count: number): bigint {
+  let value = BigInt(from[at] ?? 0);
+  for (let i = at + 1; i < at + count; i++) value = (value << 32n) | BigInt(from[i] ?? 0);
+  return value;
+}
+
+export function areEqualWords(a: Uint32Array, b: Uint32Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** The words and ranges that a table's keys have. */
+export class KeyLayout {
+  readonly fields: readonly KeyField[];
+  readonly words: number;
+  /** Index among the range fields, for those that are such; -1 for others. */
+  readonly rangeIndex: readonly number[];
+  /** First word of each range field's bounds in `EntryKey.ranges`: the low bound, then the high one. */
+  readonly rangeAt: readonly number[];
+  readonly rangeWords: number;
+
+  constructor(fields: readonly KeyField[]) {
+    this.fields = fields;
+    this.words = fields.reduce((sum, field) => sum + field.words, 0);
+    const rangeIndex: number[] = [];
+    const rangeAt: number[] = [];
+    let rangeWords = 0;
+    for (const field of fields) {
+      rangeIndex.push(field.kind === "range" ? rangeAt.length : -1);
+      if (field.kind !== "range") continue;
+      rangeAt.push(rangeWords);
+      rangeWords += 2 * field.words;
+    }
+    this.rangeIndex = rangeIndex;
+    this.rangeAt = rangeAt;
+    this.rangeWords = rangeWords;
   }
+}
+
+const noWords = new Uint32Array(0);
+
+/**
+ * The key of an entry in the form that tables store and look up: one object per table is filled again and again. Bits outside the mask are
+ * zero in the value; a range field takes no part in value and mask.
+ */
+export class EntryKey {
+  readonly layout: KeyLayout;
+  readonly value: Uint32Array;
+  readonly mask: Uint32Array;
+  /** Bounds of the range fields, as `KeyLayout.rangeAt` has them. */
+  readonly ranges: Uint32Array;
+  /** Of the lpm field; 0 in tables without one. */
+  prefixLength = 0;
+  priority = 0;
+  private readonly emptyMask: Uint32Array;
+  private readonly fullRanges: Uint32Array;
+
+  constructor(layout: KeyLayout) {
+    this.layout = layout;
+    this.value = new Uint32Array(layout.words);
+    this.emptyMask = new Uint32Array(layout.words);
+    this.fullRanges = layout.rangeWords === 0 ? noWords : new Uint32Array(layout.rangeWords);
+    layout.fields.forEach((field, i) => {
+      const full = allOnes(field.width);
+      if (field.kind === "exact") putWords(this.emptyMask, field.word, field.words, full);
+      const at = layout.rangeAt[layout.rangeIndex[i] ?? -1];
+      if (at !== undefined) putWords(this.fullRanges, at + field.words, field.words, full);
+    });
+    this.mask = this.emptyMask.slice();
+    this.ranges = layout.rangeWords === 0 ? noWords : this.fullRanges.slice();
+  }
+
+  /** Forgets all fields: what is not set afterwards is don't care. Exact fields must be set. */
+  clear(): void {
+    const { value, mask, emptyMask, ranges, fullRanges } = this;
+    for (let i = 0; i < value.length; i++) {
+      value[i] = 0;
+      mask[i] = emptyMask[i] ?? 0;
+    }
+    for (let i = 0; i < ranges.length; i++) ranges[i] = fullRanges[i] ?? 0;
+    this.prefixLength = 0;
+    this.priority = 0;
+  }
+
+  /**
+   * Fills in a match.
+   *
+   * @throws SwitchRuntimeError INVALID_ARGUMENT that names the table and the field
+   */
+  fill(table: string, match: Match, priority: number): void {
+    const { fields } = this.layout;
+    if (match.length !== fields.length)
+      throw new SwitchRuntimeError(
+        "INVALID_ARGUMENT",
+        table,
+        `the key has ${fields.length} fields, the match ${match.length}`,
+      );
+    this.clear();
+    this.priority = priority;
+    fields.forEach((field, i) => {
+      const given = match[i];
+      const problem = given === undefined ? missing(field) : wrong(field, given);
+      if (problem !== undefined)
+        throw new SwitchRuntimeError("INVALID_ARGUMENT", table, `${field.name}: ${problem}`);
+      if (given !== undefined) this.set(i, field, given);
+    });
+  }
+
+  private set(index: number, field: KeyField, match: MatchField): void {
+    const { word, words, width } = field;
+    switch (match.kind) {
+      case "exact":
+      case "optional":
+        putWords(this.value, word, words, match.value);
+        putWords(this.mask, word, words, allOnes(width));
+        return;
+      case "lpm":
+        putWords(this.value, word, words, match.value);
+        putWords(this.mask, word, words, prefixMask(width, match.prefixLength));
+        this.prefixLength = match.prefixLength;
+        return;
+      case "ternary":
+        putWords(this.value, word, words, match.value);
+        putWords(this.mask, word, words, match.mask);
+        return;
+      case "range": {
+        const at = this.layout.rangeAt[this.layout.rangeIndex[index] ?? -1] ?? 0;
+        putWords(this.ranges, at, words, match.low);
+        putWords(this.ranges, at + words, words, match.high);
+      }
+    }
+  }
+}
+
+export function prefixMask(width: number, prefixLength: number): bigint {
+  return allOnes(width) ^ allOnes(width - prefixLength);
+}
+
+function missing(field: KeyField): string | undefined {
+  return field.kind === "exact" ? "an exact field must be given" : undefined;
+}
+
+function isTooWide(field: KeyField, value: bigint): string | undefined {
+  return value < 0n || value > allOnes(field.width) ? `${value} does not fit ${field.width} bits` : undefined;
+}
+
+/** What is wrong with a match of a field; undefined if nothing is. */
+function wrong(field: KeyField, match: MatchField): string | undefined {
   switch (match.kind) {
     case "exact":
-      if (field.kind !== "exact") return refuse(`the field is matched ${field.kind}, not exact`);
-      checkWidth(table, field, match.value);
-      return { value: match.value, mask: full, range: undefined, prefixLength: field.width };
+      if (field.kind !== "exact") return `the field is matched ${field.kind}, not exact`;
+      return isTooWide(field, match.value);
     case "lpm": {
-      if (field.kind !== "lpm") return refuse(`the field is matched ${field.kind}, not lpm`);
-      checkWidth(table, field, match.value);
+      if (field.kind !== "lpm") return `the field is matched ${field.kind}, not lpm`;
       const { prefixLength } = match;
-      if (!Number.isInteger(prefixLength) || prefixLength < 0 || prefixLength > field.width) {
-        return refuse(`a prefix length of ${prefixLength} is not within 0..${field.width}`);
-      }
-      const mask = full ^ allOnes(field.width - prefixLength);
-      if ((match.value & ~mask) !== 0n) return refuse("bits beyond the prefix must be 0");
-      return { value: match.value, mask, range: undefined, prefixLength };
+      if (!Number.isInteger(prefixLength) || prefixLength < 0 || prefixLength > field.width)
+        return `a prefix length of ${prefixLength} is not within 0..${field.width}`;
+      if ((match.value & ~prefixMask(field.width, prefixLength) & allOnes(field.width)) !== 0n)
+        return "bits beyond the prefix must be 0";
+      return isTooWide(field, match.value);
     }
     case "ternary":
       // p4c writes optional fields as ternary ones.
-      if (field.kind !== "ternary" && field.kind !== "optional")
-        return refuse(`the field is matched ${field.kind}`);
-      checkWidth(table, field, match.value);
-      checkWidth(table, field, match.mask);
-      if ((match.value & ~match.mask) !== 0n) return refuse("bits outside the mask must be 0");
-      return { value: match.value, mask: match.mask, range: undefined, prefixLength: 0 };
+      if (field.kind !== "ternary" && field.kind !== "optional") return `the field is matched ${field.kind}`;
+      if ((match.value & ~match.mask) !== 0n) return "bits outside the mask must be 0";
+      return isTooWide(field, match.value) ?? isTooWide(field, match.mask);
     case "optional":
-      if (field.kind !== "ternary" && field.kind !== "optional")
-        return refuse(`the field is matched ${field.kind}`);
-      checkWidth(table, field, match.value);
-      return { value: match.value, mask: full, range: undefined, prefixLength: 0 };
+      if (field.kind !== "ternary" && field.kind !== "optional") return `the field is matched ${field.kind}`;
+      return isTooWide(field, match.value);
     case "range":
-      if (field.kind !== "range") return refuse(`the field is matched ${field.kind}, not range`);
-      checkWidth(table, field, match.low);
-      checkWidth(table, field, match.high);
-      if (match.low > match.high) return refuse(`the range ${match.low}..${match.high} is empty`);
-      return { value: 0n, mask: 0n, range: { low: match.low, high: match.high }, prefixLength: 0 };
+      if (field.kind !== "range") return `the field is matched ${field.kind}, not range`;
+      if (match.low > match.high) return `the range ${match.low}..${match.high} is empty`;
+      return isTooWide(field, match.low) ?? isTooWide(field, match.high);
   }
 }
 
-/** Checks a match against a table's key and brings it into the form that lookups use. */
-export function compileMatch(table: string, key: readonly KeyField[], match: Match): CompiledMatch {
-  if (match.length !== key.length) {
-    throw new SwitchRuntimeError(
-      "INVALID_ARGUMENT",
-      table,
-      `the key has ${key.length} fields, the match ${match.length}`,
-    );
-  }
-  const words = key.reduce((sum, field) => sum + field.words, 0);
-  const value = new Uint32Array(words);
-  const mask = new Uint32Array(words);
-  const ranges: RangeBounds[] = [];
-  let prefixLength = 0;
-  const identity: string[] = [];
-  key.forEach((field, i) => {
-    const bits = bitsOfField(table, field, match[i]);
-    value.set(wordsOf(bits.value, field.words), field.word);
-    mask.set(wordsOf(bits.mask, field.words), field.word);
-    if (field.kind === "lpm") prefixLength = bits.prefixLength;
-    if (bits.range !== undefined) {
-      ranges.push({
-        word: field.word,
-        low: wordsOf(bits.range.low, field.words),
-        high: wordsOf(bits.range.high, field.words),
-      });
-      identity.push(`${bits.range.low.toString(36)}-${bits.range.high.toString(36)}`);
-    } else if (field.kind === "exact") identity.push(bits.value.toString(36));
-    else identity.push(`${bits.value.toString(36)}/${bits.mask.toString(36)}`);
+/** The match that stored words mean; `at` is where the entry's value begins in `values`. */
+export function matchOfWords(
+  layout: KeyLayout,
+  values: Uint32Array,
+  at: number,
+  mask: Uint32Array,
+  prefixLength: number,
+  ranges: Uint32Array,
+): Match {
+  return layout.fields.map((field, i): MatchField | undefined => {
+    const { kind, word, words, width } = field;
+    if (kind === "range") {
+      const rangeAt = layout.rangeAt[layout.rangeIndex[i] ?? -1] ?? 0;
+      const low = takeWords(ranges, rangeAt, words);
+      const high = takeWords(ranges, rangeAt + words, words);
+      return low === 0n && high === allOnes(width) ? undefined : { kind, low, high };
+    }
+    const value = takeWords(values, at + word, words);
+    if (kind === "exact") return { kind, value };
+    if (kind === "lpm") return prefixLength === 0 ? undefined : { kind, value, prefixLength };
+    const bits = takeWords(mask, word, words);
+    if (bits === 0n) return undefined;
+    return kind === "optional" ? { kind, value } : { kind, value, mask: bits };
   });
-  return { value, mask, ranges, prefixLength, identity: identity.join(",") };
 }

@@ -1,10 +1,13 @@
 import type { MatchKind } from "../bmv2json/program.ts";
 import { Meter, type MeterConfig, type MeterUnit } from "../state/meter.ts";
 import type { ActionProfile, ActionResolver, Group, Member } from "./action-profile.ts";
-import { ExactMatcher, LpmMatcher, type Matcher, OneWordLpmMatcher, TernaryMatcher } from "./matchers.ts";
+import { KeyStore } from "./key-store.ts";
+import { LpmMatcher, OneWordLpmMatcher } from "./lpm-matcher.ts";
+import { ExactMatcher, type Matcher } from "./matcher.ts";
 import { SwitchRuntimeError } from "./runtime-error.ts";
-import { type EntryAction, TableEntry } from "./table-entry.ts";
-import { compileMatch, type KeyField, type Match } from "./table-key.ts";
+import { type ActionData, type EntryAction, TableEntry } from "./table-entry.ts";
+import { EntryKey, type KeyField, KeyLayout, type Match } from "./table-key.ts";
+import { TernaryMatcher } from "./ternary-matcher.ts";
 
 export interface TableDescription {
   readonly name: string;
@@ -34,41 +37,45 @@ export interface EntryOptions {
   readonly now?: number;
 }
 
+/** An action that is known to be one of the table's, with arguments as generated code takes them, or a member or group. */
+export type ResolvedAction =
+  | { readonly kind: "action"; readonly actionIndex: number; readonly data: ActionData }
+  | { readonly kind: "member"; readonly member: Member }
+  | { readonly kind: "group"; readonly group: Group };
+
+/** The fields with a bound of their own are few; all other entries share this. */
+const noRanges = new Uint32Array(0);
+
 /**
  * A match-action table at run time. Packets use `matcher`, `key` and `defaultEntry`; the control plane uses the methods,
  * which throw {@link SwitchRuntimeError} and then change nothing.
+ *
+ * There are two ways in: by `Match` and name of the action, where everything is checked; and by `EntryKey` and `ResolvedAction`, for a
+ * control plane that has checked already and writes many entries.
  */
 export class Table {
   readonly description: TableDescription;
   readonly name: string;
+  readonly layout: KeyLayout;
+  readonly store: KeyStore;
   readonly matcher: Matcher;
   /** Scratch space for the key of the lookup that is being made. */
   readonly key: Uint32Array;
   defaultEntry: TableEntry | undefined = undefined;
   private initialDefault: EntryAction | undefined = undefined;
   private readonly resolver: ActionResolver;
-  private readonly byIdentity = new Map<string, TableEntry>();
+  private readonly entryKey: EntryKey;
   private nextHandle = 1;
 
   constructor(description: TableDescription, resolver: ActionResolver) {
     this.description = description;
     this.name = description.name;
     this.resolver = resolver;
-    const words = description.key.reduce((sum, field) => sum + field.words, 0);
-    this.key = new Uint32Array(words);
-    switch (description.matchType) {
-      case "exact":
-        this.matcher = new ExactMatcher(words);
-        break;
-      case "lpm": {
-        const only = description.key.length === 1 ? description.key[0] : undefined;
-        this.matcher =
-          only !== undefined && only.width <= 32 ? new OneWordLpmMatcher(only.width) : new LpmMatcher(words);
-        break;
-      }
-      default:
-        this.matcher = new TernaryMatcher();
-    }
+    this.layout = new KeyLayout(description.key);
+    this.store = new KeyStore(this.layout.words);
+    this.entryKey = new EntryKey(this.layout);
+    this.key = new Uint32Array(this.layout.words);
+    this.matcher = matcherFor(description, this.store, this.layout);
   }
 
   private failure(code: SwitchRuntimeError["code"], problem: string): SwitchRuntimeError {
@@ -89,16 +96,24 @@ export class Table {
   }
 
   get size(): number {
-    return this.byIdentity.size;
+    return this.store.size;
   }
 
   /** Entries in the order in which they were inserted, the default entry left out. */
   entries(): IterableIterator<TableEntry> {
-    return this.byIdentity.values();
+    return this.store.entries();
   }
 
-  private identity(compiledIdentity: string, priority: number): string {
-    return this.usesPriority ? `${priority}:${compiledIdentity}` : compiledIdentity;
+  /** The name of an action by its index among the program's. */
+  actionName(index: number): string {
+    return this.resolver.nameOf(index);
+  }
+
+  /** An action of the table by name: its index among the program's, and the widths of its parameters. */
+  action(
+    name: string,
+  ): { readonly actionIndex: number; readonly parameterWidths: readonly number[] } | undefined {
+    return this.resolver.find(name);
   }
 
   private checkPriority(priority: number): void {
@@ -119,34 +134,42 @@ export class Table {
     if (this.description.isConst) this.fail("PERMISSION_DENIED", "the table has const entries");
   }
 
-  /** Checks an action and makes the entry perform it. */
-  private apply(entry: TableEntry, action: EntryAction): void {
+  /**
+   * Checks an action: it must be one of the table's, or a member or group of its action profile.
+   *
+   * @throws SwitchRuntimeError INVALID_ARGUMENT, or NOT_FOUND for a member or group that does not exist
+   */
+  resolve(action: EntryAction): ResolvedAction {
     const { profile } = this.description;
-    let member: Member | undefined;
-    let group: Group | undefined;
-    let resolved: { actionIndex: number; data: TableEntry["data"] } = { actionIndex: -1, data: [] };
+    if (action.kind === "action") {
+      if (profile !== undefined) this.fail("INVALID_ARGUMENT", "entries must name a member or group");
+      const { actionIndex, data } = this.resolver.resolve(action);
+      return { kind: "action", actionIndex, data };
+    }
+    if (profile === undefined) throw this.failure("INVALID_ARGUMENT", "the table has no action profile");
+    return action.kind === "member"
+      ? { kind: "member", member: profile.member(action.member) }
+      : { kind: "group", group: profile.group(action.group) };
+  }
+
+  /** Makes an entry perform another action. Its counter, meter and idle time stay. */
+  perform(entry: TableEntry, action: ResolvedAction): void {
+    this.release(entry);
+    entry.actionIndex = -1;
+    entry.data = [];
     switch (action.kind) {
       case "action":
-        if (profile !== undefined) this.fail("INVALID_ARGUMENT", "entries must name a member or group");
-        resolved = this.resolver.resolve(action);
-        break;
+        entry.actionIndex = action.actionIndex;
+        entry.data = action.data;
+        return;
       case "member":
-        if (profile === undefined) throw this.failure("INVALID_ARGUMENT", "the table has no action profile");
-        member = profile.member(action.member);
-        break;
+        entry.member = action.member;
+        action.member.entries++;
+        return;
       case "group":
-        if (profile === undefined) throw this.failure("INVALID_ARGUMENT", "the table has no action profile");
-        group = profile.group(action.group);
-        break;
+        entry.group = action.group;
+        action.group.entries++;
     }
-    this.release(entry);
-    entry.action = action;
-    entry.actionIndex = resolved.actionIndex;
-    entry.data = resolved.data;
-    entry.member = member;
-    entry.group = group;
-    if (member !== undefined) member.entries++;
-    if (group !== undefined) group.entries++;
   }
 
   private release(entry: TableEntry): void {
@@ -171,31 +194,42 @@ export class Table {
     if (this.description.key.length === 0) {
       this.fail("INVALID_ARGUMENT", "a table without key has a default entry only");
     }
-    const priority = options.priority ?? 0;
-    this.checkPriority(priority);
-    const compiled = compileMatch(this.name, this.description.key, match);
-    const identity = this.identity(compiled.identity, priority);
-    if (this.byIdentity.has(identity))
+    const key = this.keyOf(match, options.priority ?? 0);
+    if (this.matcher.same(key) !== undefined)
       return this.fail("ALREADY_EXISTS", "there is an entry with this match");
-    const entry = new TableEntry(this.nextHandle, match, compiled, priority, isConst, action);
-    this.apply(entry, action);
-    if (this.byIdentity.size >= this.capacity) {
-      this.release(entry);
+    const resolved = this.resolve(action);
+    if (this.size >= this.capacity)
       return this.fail("RESOURCE_EXHAUSTED", `all ${this.capacity} entries are in use`);
-    }
-    entry.lastHit = options.now ?? 0;
+    const entry = this.insertNew(key, resolved, options.now ?? 0, isConst);
     entry.idleTimeout = options.idleTimeout ?? 0;
-    if (this.description.meterUnit !== undefined) entry.meter = new Meter(this.description.meterUnit);
-    this.nextHandle++;
-    this.byIdentity.set(identity, entry);
-    this.matcher.insert(entry);
     return entry;
+  }
+
+  /**
+   * Adds an entry without a question: no entry has this key, the table has room and is not const. `now` in microseconds; from it the idle
+   * time counts.
+   */
+  insertNew(key: EntryKey, action: ResolvedAction, now: number, isConst = false): TableEntry {
+    const ranges = key.ranges.length === 0 ? noRanges : key.ranges.slice();
+    const entry = new TableEntry(this, this.nextHandle++, key.priority, key.prefixLength, ranges, isConst);
+    this.perform(entry, action);
+    entry.lastHit = now;
+    if (this.description.meterUnit !== undefined) entry.meter = new Meter(this.description.meterUnit);
+    this.store.add(entry, key.value);
+    this.matcher.insert(entry, key.mask);
+    return entry;
+  }
+
+  private keyOf(match: Match, priority: number): EntryKey {
+    this.checkPriority(priority);
+    this.entryKey.fill(this.name, match, priority);
+    return this.entryKey;
   }
 
   /** The entry with this match and priority, or undefined. */
   find(match: Match, priority = 0): TableEntry | undefined {
-    const compiled = compileMatch(this.name, this.description.key, match);
-    return this.byIdentity.get(this.identity(compiled.identity, priority));
+    if (this.usesPriority !== priority > 0) return undefined;
+    return this.matcher.same(this.keyOf(match, priority));
   }
 
   /** The entry with this match and priority; NOT_FOUND if there is none. */
@@ -207,17 +241,25 @@ export class Table {
   modify(match: Match, action: EntryAction, options: EntryOptions = {}): TableEntry {
     this.refuseIfConst();
     const entry = this.get(match, options.priority ?? 0);
-    this.apply(entry, action);
+    this.perform(entry, this.resolve(action));
     if (options.idleTimeout !== undefined) entry.idleTimeout = options.idleTimeout;
     return entry;
   }
 
   delete(match: Match, priority = 0): void {
     this.refuseIfConst();
-    const entry = this.get(match, priority);
+    this.remove(this.get(match, priority));
+  }
+
+  /** Removes an entry of this table. */
+  remove(entry: TableEntry): void {
     this.release(entry);
     this.matcher.remove(entry);
-    this.byIdentity.delete(this.identity(entry.compiled.identity, entry.priority));
+    this.store.remove(entry);
+    if (!this.store.isSparse) return;
+    this.store.compact();
+    this.matcher.clear();
+    for (const left of this.store.entries()) this.matcher.insert(left, left.mask);
   }
 
   /** Changes what happens on a miss. PERMISSION_DENIED if the program made the default action const. */
@@ -244,16 +286,9 @@ export class Table {
       this.defaultEntry = undefined;
       return;
     }
-    const nothing = {
-      value: new Uint32Array(0),
-      mask: new Uint32Array(0),
-      ranges: [],
-      prefixLength: 0,
-      identity: "",
-    };
-    const entry = this.defaultEntry ?? new TableEntry(0, [], nothing, 0, false, action);
-    this.apply(entry, action);
-    this.defaultEntry = entry;
+    const resolved = this.resolve(action);
+    this.defaultEntry ??= new TableEntry(this, 0, 0, 0, noRanges, false);
+    this.perform(this.defaultEntry, resolved);
   }
 
   /** The meter of an entry; FAILED_PRECONDITION if the table has no direct meter. */
@@ -265,9 +300,24 @@ export class Table {
   /** Entries whose idle timeout has run out at `now` (microseconds). */
   idleEntries(now: number): readonly TableEntry[] {
     const idle: TableEntry[] = [];
-    for (const entry of this.byIdentity.values()) {
+    for (const entry of this.entries()) {
       if (entry.idleTimeout > 0 && now - entry.lastHit >= entry.idleTimeout) idle.push(entry);
     }
     return idle;
+  }
+}
+
+function matcherFor(description: TableDescription, store: KeyStore, layout: KeyLayout): Matcher {
+  switch (description.matchType) {
+    case "exact":
+      return new ExactMatcher(store);
+    case "lpm": {
+      const only = description.key.length === 1 ? description.key[0] : undefined;
+      return only !== undefined && only.width <= 32
+        ? new OneWordLpmMatcher(store, only.width)
+        : new LpmMatcher(store);
+    }
+    default:
+      return new TernaryMatcher(store, layout);
   }
 }

@@ -1,0 +1,147 @@
+import type { KeyStore } from "./key-store.ts";
+import type { TableEntry } from "./table-entry.ts";
+
+/** Odd, and far from regular: 2^32 divided by the golden ratio. */
+const spread = 0x9e3779b1;
+const initialSlots = 16;
+
+/**
+ * A hash map from keys of a `KeyStore` to their entries. Lookups allocate nothing and can mask the key on the fly. Open addressing with
+ * linear probing; deletion shifts later entries back, so there are no tombstones.
+ */
+export class RowMap {
+  private readonly store: KeyStore;
+  private readonly words: number;
+  /** Row plus one; 0 is an empty slot. */
+  private slots = new Int32Array(initialSlots);
+  private slotMask = initialSlots - 1;
+  private count = 0;
+
+  constructor(store: KeyStore) {
+    this.store = store;
+    this.words = store.words;
+  }
+
+  get size(): number {
+    return this.count;
+  }
+
+  /** Slots that there is memory for. */
+  get capacity(): number {
+    return this.slots.length;
+  }
+
+  /** All entries, in no particular order. */
+  *entries(): IterableIterator<TableEntry> {
+    for (const row of this.slots) {
+      const entry = row === 0 ? undefined : this.store.rows[row - 1];
+      if (entry !== undefined) yield entry;
+    }
+  }
+
+  private hash(key: Uint32Array, from: number): number {
+    let h = 0;
+    for (let i = 0; i < this.words; i++) h = Math.imul(h ^ (key[from + i] ?? 0), spread) ^ (h >>> 15);
+    return h ^ (h >>> 16);
+  }
+
+  /** The entry with this key, or undefined. */
+  find(key: Uint32Array): TableEntry | undefined {
+    const { slots, slotMask, words } = this;
+    const { keys, rows } = this.store;
+    let slot = this.hash(key, 0) & slotMask;
+    for (;;) {
+      const row = (slots[slot] ?? 0) - 1;
+      if (row < 0) return undefined;
+      const base = row * words;
+      let i = 0;
+      while (i < words && keys[base + i] === key[i]) i++;
+      if (i === words) return rows[row];
+      slot = (slot + 1) & slotMask;
+    }
+  }
+
+  /** `find` for keys of one word. */
+  find1(word: number): TableEntry | undefined {
+    const { slots, slotMask } = this;
+    const { keys, rows } = this.store;
+    const h = Math.imul(word, spread);
+    let slot = (h ^ (h >>> 16)) & slotMask;
+    for (;;) {
+      const row = (slots[slot] ?? 0) - 1;
+      if (row < 0) return undefined;
+      if (keys[row] === word) return rows[row];
+      slot = (slot + 1) & slotMask;
+    }
+  }
+
+  /** The entry with the key `key & mask`, or undefined. */
+  findMasked(key: Uint32Array, mask: Uint32Array): TableEntry | undefined {
+    const { slots, slotMask, words } = this;
+    const { keys, rows } = this.store;
+    let h = 0;
+    for (let i = 0; i < words; i++) h = Math.imul(h ^ ((key[i] ?? 0) & (mask[i] ?? 0)), spread) ^ (h >>> 15);
+    let slot = (h ^ (h >>> 16)) & slotMask;
+    for (;;) {
+      const row = (slots[slot] ?? 0) - 1;
+      if (row < 0) return undefined;
+      const base = row * words;
+      let i = 0;
+      while (i < words && keys[base + i] === ((key[i] ?? 0) & (mask[i] ?? 0)) >>> 0) i++;
+      if (i === words) return rows[row];
+      slot = (slot + 1) & slotMask;
+    }
+  }
+
+  /** Adds a row whose key is not in the map. */
+  add(row: number): void {
+    if ((this.count + 1) * 2 > this.slots.length) this.grow();
+    this.put(row);
+    this.count++;
+  }
+
+  private put(row: number): void {
+    const { slots, slotMask } = this;
+    let slot = this.hash(this.store.keys, row * this.words) & slotMask;
+    while (slots[slot] !== 0) slot = (slot + 1) & slotMask;
+    slots[slot] = row + 1;
+  }
+
+  private grow(): void {
+    const before = this.slots;
+    this.slots = new Int32Array(before.length * 2);
+    this.slotMask = this.slots.length - 1;
+    for (const row of before) if (row !== 0) this.put(row - 1);
+  }
+
+  private slotOf(row: number): number {
+    const { slots, slotMask } = this;
+    let slot = this.hash(this.store.keys, row * this.words) & slotMask;
+    while (slots[slot] !== row + 1) slot = (slot + 1) & slotMask;
+    return slot;
+  }
+
+  /** Puts another row with the same key in the place of one that is there. */
+  replace(row: number, by: number): void {
+    this.slots[this.slotOf(row)] = by + 1;
+  }
+
+  /** Removes a row that is there. */
+  remove(row: number): void {
+    const { slots, slotMask, words } = this;
+    const { keys } = this.store;
+    let hole = this.slotOf(row);
+    // Move back what was displaced over this slot.
+    let next = (hole + 1) & slotMask;
+    for (let other = slots[next] ?? 0; other !== 0; other = slots[next] ?? 0) {
+      const home = this.hash(keys, (other - 1) * words) & slotMask;
+      if (((next - home) & slotMask) >= ((next - hole) & slotMask)) {
+        slots[hole] = other;
+        hole = next;
+      }
+      next = (next + 1) & slotMask;
+    }
+    slots[hole] = 0;
+    this.count--;
+  }
+}
