@@ -48,6 +48,8 @@ export interface TableSchema extends Named {
   /** Entries of such tables carry a priority above 0 (9.1.1): some field is ternary, range or optional. */
   readonly needsPriority: boolean;
   readonly isConst: boolean;
+  /** The program brings entries of its own. */
+  readonly hasInitialEntries: boolean;
   readonly constDefaultAction: boolean;
   /** Id of the action of the program's own default entry, where the P4Info tells it. */
   readonly initialDefaultAction: number | undefined;
@@ -303,6 +305,7 @@ export class Schema {
       size: Number(table.size),
       needsPriority: fields.some((field) => field.kind !== "EXACT" && field.kind !== "LPM"),
       isConst: table.isConstTable,
+      hasInitialEntries: table.hasInitialEntries,
       constDefaultAction: table.constDefaultActionId !== 0,
       initialDefaultAction: table.initialDefaultAction?.actionId,
       implementation:

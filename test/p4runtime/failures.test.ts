@@ -134,7 +134,7 @@ describe("TLS", () => {
     const subject = ["-subj", `/CN=${name}`, "-addext", `subjectAltName=DNS:${name}`];
     const kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30"];
     execFileSync("openssl", ["req", ...kind, "-keyout", key, "-out", cert, ...subject], { stdio: "ignore" });
-    return { private_key: readFileSync(key), cert_chain: readFileSync(cert) };
+    return { key: readFileSync(key), certificate: readFileSync(cert) };
   };
 
   it.skipIf(!hasOpenssl)(
@@ -143,10 +143,9 @@ describe("TLS", () => {
       const own = certificate("localhost");
       const foreign = certificate("elsewhere");
       rmSync(directory, { recursive: true });
-      const credentials = ServerCredentials.createSsl(null, [own]);
-      const { server: secure } = await startServer({ credentials, address: "localhost:0" });
+      const { server: secure } = await startServer({ tls: own, address: "localhost:0" });
       const { server: plain } = await startServer();
-      const ca = own.cert_chain;
+      const ca = own.certificate;
 
       const client = await connect(secure.address, { tls: { ca } });
       expect(await client.arbitrate(1n)).toMatchObject({ isPrimary: true });
@@ -158,7 +157,7 @@ describe("TLS", () => {
       const cases = [
         { address: plain.address, tls: { ca }, ...limit },
         { address: secure.address, ...limit },
-        { address: secure.address, tls: { ca: foreign.cert_chain }, ...limit },
+        { address: secure.address, tls: { ca: foreign.certificate }, ...limit },
         { address: secure.address, tls: { ca, serverName: "elsewhere" }, ...limit },
       ];
       for (const options of cases) {

@@ -12,6 +12,7 @@ import {
   type TargetProgram,
 } from "../../src/switch/p4runtime/target.ts";
 import { ActionProfile, type ActionResolver } from "../../src/switch/tables/action-profile.ts";
+import { newActionData } from "../../src/switch/tables/entry-store.ts";
 import { SwitchRuntimeError } from "../../src/switch/tables/runtime-error.ts";
 import { Table } from "../../src/switch/tables/table.ts";
 import type { TableEntry } from "../../src/switch/tables/table-entry.ts";
@@ -19,7 +20,12 @@ import type { TableEntry } from "../../src/switch/tables/table-entry.ts";
 /** The actions that a table of the P4Info may use, numbered as there. */
 function resolverFor(schema: TableSchema): ActionResolver {
   const actions = [...schema.actions.values()].map((ref) => ref.action);
+  const isWide = (params: readonly { readonly bitwidth: number }[]) =>
+    params.some((param) => param.bitwidth > 52);
   return {
+    parameters: Math.max(0, ...actions.map((action) => action.params.all.length)),
+    hasWideParameters: actions.some((action) => isWide(action.params.all)),
+    parametersOf: (index) => actions[index]?.params.all.length ?? 0,
     find: (name) => {
       const actionIndex = actions.findIndex((action) => action.name === name);
       const params = actions[actionIndex]?.params.all;
@@ -32,9 +38,10 @@ function resolverFor(schema: TableSchema): ActionResolver {
       const actionIndex = actions.findIndex((action) => action.name === call.action);
       if (actionIndex < 0) throw new SwitchRuntimeError("INVALID_ARGUMENT", schema.name, "no such action");
       const params = actions[actionIndex]?.params.all ?? [];
-      const data = call.parameters.map((value, i) =>
-        (params[i]?.bitwidth ?? 0) <= 52 ? Number(value) : value,
-      );
+      const data = newActionData(params.length, isWide(params));
+      call.parameters.forEach((value, i) => {
+        data[i] = (params[i]?.bitwidth ?? 0) <= 52 ? Number(value) : value;
+      });
       return { actionIndex, data };
     },
   };

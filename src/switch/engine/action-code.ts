@@ -440,11 +440,11 @@ export function primitivesCode(
   return new ActionCompiler(scope, expressions, primitives).body();
 }
 
-/** Source of `function actionN(p, a)`; `a` holds the arguments, numbers up to 52 bits and bigints above. */
+/** Source of `function actionN(p, a, o)`; `a` holds the arguments from `o` on, numbers up to 52 bits and bigints above. */
 export function actionCode(scope: ProgramScope, action: Action, index: number): string {
   const expressions = scope.expressions(action.parameters.map((parameter) => parameter.width));
   const body = primitivesCode(scope, expressions, action.primitives);
-  return `function action${index}(p, a) {\nconst u = p.u, d = p.d, b = p.b, v = p.v;\n${body}\n}`;
+  return `function action${index}(p, a, o) {\nconst u = p.u, d = p.d, b = p.b, v = p.v;\n${body}\n}`;
 }
 
 /** True if the action may end the pipeline. */

@@ -1,8 +1,8 @@
 import type { Bmv2Program, Pipeline, Table as TableSource } from "../bmv2json/program.ts";
 import { CounterArray, MeterArray, ParseValueSet, RegisterArray } from "../state/arrays.ts";
 import { ActionProfile } from "../tables/action-profile.ts";
+import type { ActionData } from "../tables/entry-store.ts";
 import type { Table } from "../tables/table.ts";
-import type { ActionData, TableEntry } from "../tables/table-entry.ts";
 import { actionCode } from "./action-code.ts";
 import { BitWriter } from "./bit-writer.ts";
 import { calculationBytes, calculationCode } from "./calculation-code.ts";
@@ -227,7 +227,7 @@ class EngineBuilder {
       allocate: (length: number) => memory.allocate(length),
       copyPayload,
       noBytes: new Uint8Array(0),
-      noData: [],
+      noData: new Float64Array(0),
       faults: this.faults,
       dropPort: options.dropPort,
       randomBetween: (low: number, high: number) => randomBetween(options.random, low, high),
@@ -236,18 +236,22 @@ class EngineBuilder {
       formatMessage,
       errorName: (code: number) => scope.errorName(code),
       tableEvent: (
-        table: string,
-        hit: boolean,
-        entry: TableEntry | undefined,
-        chosen: { readonly actionIndex: number; readonly data: ActionData } | undefined,
-      ): TraceEvent => ({
-        kind: "table",
-        table,
-        hit,
-        entry: hit ? entry?.handle : undefined,
-        action: chosen === undefined ? undefined : actionName(chosen.actionIndex),
-        parameters: chosen === undefined ? [] : chosen.data.map(BigInt),
-      }),
+        table: Table,
+        row: number,
+        actionIndex: number,
+        data: ActionData,
+        at: number,
+      ): TraceEvent => {
+        const count = program.actions[actionIndex]?.parameters.length ?? 0;
+        return {
+          kind: "table",
+          table: table.name,
+          hit: row >= 0,
+          entry: row < 0 ? undefined : table.store.handleOf(row),
+          action: actionName(actionIndex),
+          parameters: Array.from(data.slice(at, at + count), BigInt),
+        };
+      },
       trace: undefined,
     };
     registers.forEach((array, i) => {
@@ -266,6 +270,7 @@ class EngineBuilder {
       objects[`T${i}`] = table;
       objects[`X${i}`] = table.matcher;
       objects[`K${i}`] = table.key;
+      objects[`S${i}`] = table.store;
     });
     return objects;
   }

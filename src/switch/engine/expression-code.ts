@@ -306,7 +306,7 @@ export class ExpressionCompiler {
         if (width === undefined)
           return unknownName("action parameter with index", String(expression.index), expression.path);
         const high = (1n << BigInt(width)) - 1n;
-        const code = `a[${expression.index}]`;
+        const code = expression.index === 0 ? "a[o]" : `a[o + ${expression.index}]`;
         return width <= widestNumber ? number(code, 0n, high) : bigint(code, 0n, high);
       }
       case "header": {

@@ -104,7 +104,7 @@ if (c) { ${this.next(node.trueNext, node.path)} } else { ${this.next(node.falseN
       }
       const exit = mayExit(action) ? "if (p.exit !== 0) return;" : "";
       functions.push(
-        this.node(node.name, `action${index}(p, noData); ${exit} ${this.next(node.next, node.path)}`),
+        this.node(node.name, `action${index}(p, noData, 0); ${exit} ${this.next(node.next, node.path)}`),
       );
     }
     functions.push(`function ${this.prefix}(p) { ${this.next(this.pipeline.init, this.pipeline.path)} }`);
@@ -122,7 +122,7 @@ if (c) { ${this.next(node.trueNext, node.path)} } else { ${this.next(node.falseN
     const trace = this.scope.tracing
       ? `trace({ kind: "table", table: ${JSON.stringify(table.name)}, hit: false, entry: undefined, action: ${JSON.stringify(action.name)}, parameters: [] });`
       : "";
-    return `${trace} action${index}(p, noData); ${exit} ${this.next(next, table.path)}`;
+    return `${trace} action${index}(p, noData, 0); ${exit} ${this.next(next, table.path)}`;
   }
 
   private nextAfter(table: Table, action: string): string | null {
@@ -146,24 +146,28 @@ if (c) { ${this.next(node.trueNext, node.path)} } else { ${this.next(node.falseN
       }
       for (const code of wordsOfKey(place, key.mask)) lines.push(`K${index}[${word++}] = ${code};`);
     }
-    lines.push(table.key.length === 0 ? "let e = undefined;" : `let e = X${index}.find(K${index});`);
-    lines.push("const hit = e !== undefined;");
+    lines.push(table.key.length === 0 ? "const r = -1;" : `const r = X${index}.find(K${index});`);
+    lines.push("const hit = r >= 0;");
     const onHit: string[] = [];
-    if (table.withCounters) onHit.push("e.packets++; e.bytes += p.ingressLength;");
-    if (table.supportsTimeout) onHit.push("e.lastHit = p.now;");
-    if (table.directMeters !== undefined) onHit.push(this.directMeter(table.directMeters, table));
-    lines.push(`if (hit) { ${onHit.join(" ")} } else e = T${index}.defaultEntry;`);
+    if (table.withCounters) onHit.push(`S${index}.packets[r]++; S${index}.bytes[r] += p.ingressLength;`);
+    if (table.supportsTimeout) onHit.push(`S${index}.lastHit[r] = p.now;`);
+    if (table.directMeters !== undefined) onHit.push(this.directMeter(table.directMeters, table, index));
+    if (onHit.length > 0) lines.push(`if (hit) { ${onHit.join(" ")} }`);
     lines.push(this.dispatch(table, index));
     return lines.join("\n");
   }
 
-  private directMeter(name: string, table: Table): string {
+  private directMeter(name: string, table: Table, index: number): string {
     const meter = this.scope.program.meters.find((candidate) => candidate.name === name);
     if (meter?.direct === undefined) return unknownName("direct meter", name, table.path);
     const slot = this.scope.layout.field(meter.direct.header, meter.direct.field, meter.path);
     const store = this.scope
       .expressions()
-      .storeLocal({ slot, index: String(slot.index) }, "e.meter.execute(p.ingressLength, p.now)", false);
+      .storeLocal(
+        { slot, index: String(slot.index) },
+        `S${index}.meters[r].execute(p.ingressLength, p.now)`,
+        false,
+      );
     return store;
   }
 
@@ -178,38 +182,52 @@ if (c) { ${this.next(node.trueNext, node.path)} } else { ${this.next(node.falseN
   }
 
   private dispatch(table: Table, index: number): string {
-    const indirect = table.implementation !== "simple";
     const onHit = table.nextOnHit;
     const onMiss = table.nextOnMiss;
     const afterNothing =
       onHit === undefined || onMiss === undefined
         ? this.next(table.baseDefaultNext, table.path)
         : `if (hit) { ${this.next(onHit, table.path)} } else { ${this.next(onMiss, table.path)} }`;
-    const trace = this.scope.tracing
-      ? `trace(tableEvent(${JSON.stringify(table.name)}, hit, e, ${indirect ? "r" : "e"}));`
-      : "";
-    const ids = new Set(this.actionIds(table));
-    if (table.defaultEntry !== undefined) ids.add(table.defaultEntry.actionId);
-    const cases = [...ids].map((id) => {
+    const trace = this.scope.tracing ? `trace(tableEvent(T${index}, r, i, a, o));` : "";
+    const cases = this.actionsOf(table).map((id) => {
       const { action, index: actionIndex } = this.scope.action(id, table.path);
       const exit = mayExit(action) ? "if (p.exit !== 0) return;" : "";
       const next =
         onHit === undefined || onMiss === undefined
           ? this.next(this.nextAfter(table, action.name), table.path)
           : "break;";
-      return `case ${actionIndex}: action${actionIndex}(p, r.data); ${exit} ${next}`;
+      return `case ${actionIndex}: action${actionIndex}(p, a, o); ${exit} ${next}`;
     });
-    const hash = table.implementation === "indirect_ws" ? `selector${index}(p)` : "0";
-    const resolve = indirect
-      ? `const r = e === undefined ? undefined : e.group === undefined ? e.member : e.group.choose(${hash});`
-      : "const r = e;";
-    return `${resolve}
+    return `${this.choice(table, index)}
 ${trace}
-if (r !== undefined) switch (r.actionIndex) {
+switch (i) {
 ${cases.join("\n")}
 default: break;
 }
 ${afterNothing}`;
+  }
+
+  /** Sets `i`, `a` and `o`: the action to perform, and where its arguments are. */
+  private choice(table: Table, index: number): string {
+    if (table.implementation === "simple") {
+      const stride = Math.max(
+        0,
+        ...this.actionsOf(table).map((id) => this.scope.action(id, table.path).action.parameters.length),
+      );
+      return `let i, a, o;
+if (hit) { i = S${index}.actions[r]; a = S${index}.args; o = r * ${stride}; }
+else { i = T${index}.missAction; a = T${index}.missData; o = 0; }`;
+    }
+    const hash = table.implementation === "indirect_ws" ? `selector${index}(p)` : "0";
+    return `const t = hit ? S${index}.targets[r] : undefined;
+const m = t === undefined ? undefined : t.isGroup ? t.choose(${hash}) : t;
+const i = m === undefined ? -1 : m.actionIndex, a = m === undefined ? noData : m.data, o = 0;`;
+  }
+
+  private actionsOf(table: Table): readonly number[] {
+    const ids = new Set(this.actionIds(table));
+    if (table.defaultEntry !== undefined) ids.add(table.defaultEntry.actionId);
+    return [...ids];
   }
 }
 

@@ -7,9 +7,10 @@ import type {
   Table as TableSource,
 } from "../bmv2json/program.ts";
 import type { ActionProfile, ActionResolver } from "../tables/action-profile.ts";
+import { newActionData } from "../tables/entry-store.ts";
 import { SwitchRuntimeError } from "../tables/runtime-error.ts";
 import { Table } from "../tables/table.ts";
-import type { ActionCall, ActionData } from "../tables/table-entry.ts";
+import type { ActionCall } from "../tables/table-entry.ts";
 import type { KeyField, MatchField } from "../tables/table-key.ts";
 import { type PhvLayout, unknownName, widestNumber } from "./layout.ts";
 import { keyWords } from "./pipeline-code.ts";
@@ -34,7 +35,12 @@ export class TableBuilder {
       const action = this.program.actions[index];
       if (action !== undefined && !byName.has(action.name)) byName.set(action.name, index);
     }
+    const parameters = this.program.actions
+      .filter((action) => actionIds.includes(action.id))
+      .map((action) => action.parameters);
     return {
+      parameters: Math.max(0, ...parameters.map((list) => list.length)),
+      hasWideParameters: parameters.flat().some((parameter) => parameter.width > widestNumber),
       find: (name) => {
         const actionIndex = byName.get(name);
         const action = actionIndex === undefined ? undefined : this.program.actions[actionIndex];
@@ -42,6 +48,7 @@ export class TableBuilder {
         return { actionIndex, parameterWidths: action.parameters.map((parameter) => parameter.width) };
       },
       nameOf: (actionIndex) => this.program.actions[actionIndex]?.name ?? "",
+      parametersOf: (actionIndex) => this.program.actions[actionIndex]?.parameters.length ?? 0,
       resolve: (call: ActionCall) => {
         const index = byName.get(call.action);
         const action = index === undefined ? undefined : this.program.actions[index];
@@ -55,7 +62,9 @@ export class TableBuilder {
             `"${action.name}" takes ${action.parameters.length} parameters, not ${call.parameters.length}`,
           );
         }
-        const data: ActionData = action.parameters.map((parameter, i) => {
+        const isWide = action.parameters.some((parameter) => parameter.width > widestNumber);
+        const data = newActionData(action.parameters.length, isWide);
+        action.parameters.forEach((parameter, i) => {
           const value = call.parameters[i] ?? 0n;
           if (value < 0n || value >= 1n << BigInt(parameter.width)) {
             throw new SwitchRuntimeError(
@@ -64,7 +73,7 @@ export class TableBuilder {
               `${action.name}.${parameter.name}: ${value} does not fit ${parameter.width} bits`,
             );
           }
-          return parameter.width <= widestNumber ? Number(value) : value;
+          data[i] = parameter.width <= widestNumber ? Number(value) : value;
         });
         return { actionIndex: index, data };
       },

@@ -1,6 +1,7 @@
 import type { Match } from "../../p4runtime/match.ts";
 import type { ActionSchema, MatchFieldSchema, TableSchema } from "../../p4runtime/schema.ts";
 import type { ResolvedAction, Table } from "../tables/table.ts";
+import type { TableEntry } from "../tables/table-entry.ts";
 import { EntryKey, type KeyField, type MatchField } from "../tables/table-key.ts";
 import { type BoundAction, boundActionOf } from "./action-spec.ts";
 
@@ -34,6 +35,8 @@ export class BoundTable {
   /** By id; none when an action profile implements the table. */
   readonly actions: ReadonlyMap<number, TableActionRef>;
   readonly initialDefault: BoundAction | undefined;
+  /** No entry can be added or removed. The switch's program does not tell whether its entries are const; the P4Info does. */
+  readonly isConst: boolean;
   /** Filled for one operation after the other. */
   readonly key: EntryKey;
   readonly #actionsByIndex = new Map<number, TableActionRef>();
@@ -43,6 +46,7 @@ export class BoundTable {
     this.table = table;
     this.capacity = Math.min(schema.size > 0 ? schema.size : DEFAULT_SIZE, table.capacity);
     this.key = new EntryKey(table.layout);
+    this.isConst = schema.isConst || (table.description.isConst && !schema.hasInitialEntries);
     this.fields = schema.fields.all.flatMap((field, index) => {
       const own = table.description.key[index];
       return own === undefined ? [] : [{ schema: field, field: own, index }];
@@ -77,6 +81,11 @@ export class BoundTable {
   /** @throws SwitchRuntimeError when an argument is too wide for the switch */
   resolve(action: BoundAction): ResolvedAction {
     return this.table.resolve({ kind: "action", action: action.schema.name, parameters: action.args });
+  }
+
+  /** Entries of the program itself can be changed where the table is not const. */
+  isConstEntry(entry: TableEntry): boolean {
+    return this.isConst && entry.isConst;
   }
 
   /** The action that an entry of the switch performs; undefined for one that the P4Info does not have here. */

@@ -91,7 +91,7 @@ export function entryMessage(
     match: matchMessages(bound, entry),
     priority: entry.priority,
     action: tableAction(bound, entry),
-    isConst: entry.isConst || schema.isConst,
+    isConst: bound.isConstEntry(entry),
     metadata: attached.metadata,
     controllerMetadata: attached.controllerMetadata,
     idleTimeoutNs: attached.idleTimeoutNs,

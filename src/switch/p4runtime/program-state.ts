@@ -22,12 +22,15 @@ import { ReplicationStore } from "./replication-store.ts";
 import { invalidArgument, statusOf, unimplemented } from "./status.ts";
 import { TableStore } from "./table-store.ts";
 import type { TargetProgram } from "./target.ts";
+import { WireEntries } from "./wire-entries.ts";
 
 /** A program of the target together with everything that clients wrote to it: one store per kind of entity. */
 export class ProgramState {
   readonly schema: Schema;
   readonly program: TargetProgram;
   readonly digests: DigestStore;
+  /** The fast way for plain table entries. */
+  readonly wire: WireEntries;
   readonly #tables: TableStore;
   readonly #profiles: ProfileStore;
   readonly #cells: CellStore;
@@ -39,6 +42,7 @@ export class ProgramState {
     this.digests = new DigestStore(schema);
     this.#profiles = new ProfileStore(schema, program, hasPort);
     this.#tables = new TableStore(schema, program, this.#profiles);
+    this.wire = new WireEntries(this.#tables.tables());
     this.#cells = new CellStore(schema, program);
     this.#replication = new ReplicationStore(program);
   }

@@ -1,44 +1,30 @@
-import { createServer, type Server as NetServer, type Socket } from "node:net";
-import {
-  Metadata,
-  Server,
-  ServerCredentials,
-  type ServerDuplexStream,
-  type ServerWritableStream,
-  type sendUnaryData,
-} from "@grpc/grpc-js";
 import type { P4Info } from "../../p4info/generated/p4info.ts";
+import { decode, encode } from "../../p4info/message/binary.ts";
 import type { Init } from "../../p4info/message/descriptor.ts";
 import { Code } from "../../p4runtime/code.ts";
-import type {
+import {
   CapabilitiesRequest,
   CapabilitiesResponse,
-  DigestList,
-  DigestListAck,
-  Entity,
+  type DigestList,
+  type Entity,
   GetForwardingPipelineConfigRequest,
   GetForwardingPipelineConfigResponse,
-  PacketOut,
   ReadRequest,
   ReadResponse,
   SetForwardingPipelineConfigRequest,
-  SetForwardingPipelineConfigResponse,
-  StreamError,
-  StreamMessageRequest,
-  StreamMessageResponse,
-  Uint128,
-  WriteRequest,
-  WriteResponse,
+  Update,
 } from "../../p4runtime/proto/generated/p4runtime.ts";
-import { type P4RuntimeHandlers, P4RuntimeService } from "../../p4runtime/service.ts";
-import { Arbitration, type ArbitrationAction, type StreamId } from "./arbitration.ts";
-import { batchStatus, MAX_BATCH } from "./error-details.ts";
-import { decodePacketIn, encodePacketOut } from "./packet-header.ts";
+import { P4RuntimeService } from "../../p4runtime/service.ts";
+import type { GrpcMethod, StreamingCall } from "../grpc/grpc-call.ts";
+import { GrpcServer, type GrpcTls } from "../grpc/grpc-server.ts";
+import { attempt, BatchError, callStatus, checkBatch } from "./batch-error.ts";
+import { Controllers } from "./controllers.ts";
+import { newServerCounters, type P4RuntimeServerCounters } from "./counters.ts";
 import { Pipeline } from "./pipeline.ts";
-import type { ProgramState } from "./program-state.ts";
 import { P4RuntimeServerError } from "./server-error.ts";
-import { notFound, StatusError, statusOf, unimplemented } from "./status.ts";
+import { notFound, unimplemented } from "./status.ts";
 import type { SwitchTarget } from "./target.ts";
+import { readWriteRequest } from "./write-request.ts";
 
 /** The version of P4Runtime that Capabilities reports. */
 export const API_VERSION = "1.4.1";
@@ -52,27 +38,12 @@ export interface P4RuntimeServerOptions {
   /** A program that runs from the start, without a cookie; otherwise the first controller brings one. */
   readonly program?: { readonly p4info: P4Info; readonly deviceConfig: Uint8Array };
   /** TLS; plain text unless given. */
-  readonly credentials?: ServerCredentials;
-  /** Packets for the controller that may wait on one stream; further ones are dropped and counted. 1024 unless given. */
+  readonly tls?: GrpcTls;
+  /** Messages that may wait on one stream for a client that does not read; further ones are dropped and counted. 1024 unless given. */
   readonly packetInQueue?: number;
+  /** Largest request that is taken, in bytes; 256 MiB unless given. */
+  readonly maxMessageSize?: number;
 }
-
-/** What became of packets to and from controllers, and of requests. */
-export interface P4RuntimeServerCounters {
-  packetInsSent: number;
-  /** No stream of a primary was open. */
-  packetInsWithoutPrimary: number;
-  /** The primary did not read its stream fast enough. */
-  packetInsNotRead: number;
-  /** Shorter than the packet_in header. */
-  packetInsTooShort: number;
-  packetOutsSent: number;
-  packetOutsRefused: number;
-  updatesWritten: number;
-  updatesRefused: number;
-}
-
-type Stream = ServerDuplexStream<StreamMessageRequest, Init<StreamMessageResponse>>;
 
 /** Entities in one ReadResponse, so that answers stay far below the 4 MB that clients take by default. */
 const ENTITIES_PER_RESPONSE = 1000;
@@ -80,62 +51,38 @@ const ENTITIES_PER_RESPONSE = 1000;
 /** How long streams get to take their last status when the server closes, in milliseconds. */
 const CLOSE_GRACE = 500;
 
-/** Pings to clients find broken connections, whose election ids would stay in use otherwise. */
-const CHANNEL_OPTIONS = {
-  "grpc.max_receive_message_length": -1,
-  "grpc.max_send_message_length": -1,
-  "grpc.keepalive_time_ms": 30_000,
-  // A client that computes for a while does not answer at once.
-  "grpc.keepalive_timeout_ms": 60_000,
-};
+const NOTHING = new Uint8Array(0);
 
 /** P4Runtime over gRPC for one device. */
 export class P4RuntimeServer {
   readonly deviceId: bigint;
-  readonly counters: P4RuntimeServerCounters = {
-    packetInsSent: 0,
-    packetInsWithoutPrimary: 0,
-    packetInsNotRead: 0,
-    packetInsTooShort: 0,
-    packetOutsSent: 0,
-    packetOutsRefused: 0,
-    updatesWritten: 0,
-    updatesRefused: 0,
-  };
+  readonly counters: P4RuntimeServerCounters = newServerCounters();
   readonly #target: SwitchTarget;
-  readonly #server: Server;
-  readonly #arbitration: Arbitration;
+  readonly #server: GrpcServer;
+  readonly #controllers: Controllers;
   readonly #pipeline: Pipeline;
-  readonly #streams = new Map<StreamId, Stream>();
-  readonly #packetInQueue: number;
-  #nextStream: StreamId = 1;
   #address = "";
-  #listener: NetServer | undefined;
-  /** All connections, those too that gRPC does not know since they have said nothing, or nonsense. */
-  readonly #sockets = new Set<Socket>();
   #closing: Promise<void> | undefined;
   #digestTimer: NodeJS.Timeout | undefined;
 
   private constructor(options: P4RuntimeServerOptions) {
     this.deviceId = options.deviceId ?? 1n;
     this.#target = options.target;
-    this.#packetInQueue = options.packetInQueue ?? 1024;
-    this.#arbitration = new Arbitration(this.deviceId);
     this.#pipeline = new Pipeline(options.target);
-    this.#server = new Server(CHANNEL_OPTIONS);
-    const handlers: P4RuntimeHandlers = {
-      Write: (call, callback) => this.#unary(call.metadata, callback, () => this.#write(call.request)),
-      Read: (call) => this.#read(call),
-      SetForwardingPipelineConfig: (call, callback) =>
-        this.#unary(call.metadata, callback, () => this.#setPipeline(call.request)),
-      GetForwardingPipelineConfig: (call, callback) =>
-        this.#unary(call.metadata, callback, () => this.#getPipeline(call.request)),
-      StreamChannel: (call) => this.#open(call),
-      Capabilities: (call, callback) =>
-        this.#unary(call.metadata, callback, () => this.#capabilities(call.request)),
-    };
-    this.#server.addService(P4RuntimeService, { ...handlers });
-    options.target.onPacketIn((packet) => this.#packetIn(packet));
+    this.#controllers = new Controllers({
+      deviceId: this.deviceId,
+      mostWaiting: options.packetInQueue ?? 1024,
+      counters: this.counters,
+      running: () => this.#pipeline.running,
+      packetOut: (packet) => this.#target.packetOut(packet),
+    });
+    this.#server = new GrpcServer({
+      methods: this.#methods(),
+      statusOf: callStatus,
+      ...(options.maxMessageSize === undefined ? {} : { maxMessageSize: options.maxMessageSize }),
+      ...(options.tls === undefined ? {} : { tls: options.tls }),
+    });
+    options.target.onPacketIn((packet) => this.#controllers.packetIn(packet));
     options.target.onDigest?.((sample) =>
       this.#sendDigests(this.#pipeline.running?.digests.sample(sample, nanoseconds()) ?? []),
     );
@@ -157,11 +104,16 @@ export class P4RuntimeServer {
         `device id ${options.deviceId} is not from 1 to 2^64 - 1`,
       );
     const server = new P4RuntimeServer(options);
-    if (options.program !== undefined) {
-      const { p4info, deviceConfig: p4DeviceConfig } = options.program;
-      server.#pipeline.set("VERIFY_AND_COMMIT", { p4info, p4DeviceConfig });
+    try {
+      if (options.program !== undefined) {
+        const { p4info, deviceConfig: p4DeviceConfig } = options.program;
+        server.#pipeline.set("VERIFY_AND_COMMIT", { p4info, p4DeviceConfig });
+      }
+      await server.#listen(options.address);
+    } catch (error) {
+      server.#server.abort();
+      throw error;
     }
-    await server.#bind(options.address, options.credentials ?? ServerCredentials.createInsecure());
     return server;
   }
 
@@ -172,7 +124,7 @@ export class P4RuntimeServer {
 
   /** Streams that are open. */
   get openStreams(): number {
-    return this.#streams.size;
+    return this.#controllers.openStreams;
   }
 
   /** End all streams with UNAVAILABLE and stop. Further calls wait for the same end. */
@@ -184,72 +136,41 @@ export class P4RuntimeServer {
   /** Drop all connections at once, as a switch that loses its power. */
   abort(): void {
     clearTimeout(this.#digestTimer);
-    this.#listener?.close();
-    this.#breakConnections();
-    for (const id of [...this.#streams.keys()]) this.#closed(id);
+    this.#server.abort();
   }
 
-  /**
-   * Listen with sockets of our own: gRPC's would wait for an acknowledgement before each small message (Nagle), 40 ms for every
-   * packet-in.
-   */
-  #bind(address: string, credentials: ServerCredentials): Promise<void> {
-    const injector = this.#server.createConnectionInjector(credentials);
-    const listener = createServer({ noDelay: true }, (socket) => {
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
-      injector.injectConnection(socket);
-    });
-    this.#listener = listener;
+  async #listen(address: string): Promise<void> {
     const [host, port] = hostAndPort(address);
-    return new Promise((resolve, reject) => {
-      listener.once("error", (error: NodeJS.ErrnoException) => {
-        this.#server.forceShutdown();
-        const isInUse = error.code === "EADDRINUSE";
-        reject(
-          new P4RuntimeServerError(isInUse ? "address-in-use" : "cannot-listen", address, error.message),
-        );
-      });
-      listener.listen({ host, port }, () => {
-        const bound = listener.address();
-        this.#address =
-          bound === null || typeof bound === "string" ? address : address.replace(/:\d+$/, `:${bound.port}`);
-        resolve();
-      });
-    });
-  }
-
-  /** gRPC ends only the connections that have become its own. */
-  #breakConnections(): void {
-    this.#server.forceShutdown();
-    for (const socket of this.#sockets) socket.destroy();
+    try {
+      const bound = await this.#server.listen(host, port);
+      this.#address = address.replace(/:\d+$/, `:${bound}`);
+    } catch (error) {
+      const isInUse = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+      throw new P4RuntimeServerError(
+        isInUse ? "address-in-use" : "cannot-listen",
+        address,
+        error instanceof Error ? error.message : String(error),
+      );
+    }
   }
 
   async #shutDown(): Promise<void> {
     clearTimeout(this.#digestTimer);
-    this.#listener?.close();
-    const done = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
-    for (const [id, stream] of [...this.#streams]) {
-      this.#terminate(stream, Code.UNAVAILABLE, "the switch is shutting down");
-      this.#closed(id);
-    }
-    const force = setTimeout(() => this.#breakConnections(), CLOSE_GRACE);
-    await done;
-    clearTimeout(force);
-    // One that is left would keep the process.
-    this.#breakConnections();
+    this.#controllers.endAll({ code: Code.UNAVAILABLE, message: "the switch is shutting down" });
+    await this.#server.close(CLOSE_GRACE);
   }
 
-  /** Answer a unary call with what `serve` returns or throws. */
-  #unary<Response>(request: Metadata, callback: sendUnaryData<Response>, serve: () => Response): void {
-    let response: Response;
-    try {
-      response = serve();
-    } catch (error) {
-      callback(serviceError(error, request));
-      return;
-    }
-    callback(null, response);
+  #methods(): ReadonlyMap<string, GrpcMethod> {
+    const { Write, Read, SetForwardingPipelineConfig, GetForwardingPipelineConfig } = P4RuntimeService;
+    const { StreamChannel, Capabilities } = P4RuntimeService;
+    return new Map<string, GrpcMethod>([
+      [Write.path, { kind: "unary", answer: (request) => this.#write(request) }],
+      [Read.path, { kind: "serverStreaming", answer: (request, call) => this.#read(request, call) }],
+      [SetForwardingPipelineConfig.path, { kind: "unary", answer: (request) => this.#setPipeline(request) }],
+      [GetForwardingPipelineConfig.path, { kind: "unary", answer: (request) => this.#getPipeline(request) }],
+      [StreamChannel.path, { kind: "bidi", open: (call) => this.#controllers.open(call) }],
+      [Capabilities.path, { kind: "unary", answer: (request) => this.#capabilities(request) }],
+    ]);
   }
 
   #checkDevice(deviceId: bigint): void {
@@ -257,171 +178,81 @@ export class P4RuntimeServer {
       throw notFound(`there is no device ${deviceId}; this is device ${this.deviceId}`);
   }
 
-  /** The checks of 12 and 14, in their order. */
-  #checkPrimary(request: {
-    readonly deviceId: bigint;
-    readonly role: string;
-    readonly electionId?: Uint128 | undefined;
-  }): void {
-    this.#checkDevice(request.deviceId);
-    if (!this.#arbitration.knowsRole(request.role))
-      throw notFound(`no client has the role "${request.role}"`);
-    if (!this.#arbitration.isPrimary(request.role, request.electionId))
-      throw new StatusError(
-        Code.PERMISSION_DENIED,
-        request.electionId === undefined
-          ? "the request has no election id, so it does not come from the primary"
-          : "the election id is not that of the primary",
-      );
-  }
-
-  #write(request: WriteRequest): WriteResponse {
-    this.#checkPrimary(request);
+  #write(request: Uint8Array): Uint8Array {
+    const { header, bytes, updates } = readWriteRequest(request);
+    this.#checkDevice(header.deviceId);
+    this.#controllers.checkPrimary(header.role, header.electionId);
     const state = this.#pipeline.current;
-    if (request.atomicity !== "CONTINUE_ON_ERROR" && request.updates.length > 1)
-      throw unimplemented(`atomicity ${request.atomicity} is not supported for more than one update`);
-    checkBatch(request.updates.length, "updates");
-    const results = request.updates.map((update) => attempt(() => state.write(update)));
-    const refused = results.filter((result) => result !== undefined).length;
+    const count = updates.length / 2;
+    if (header.atomicity !== "CONTINUE_ON_ERROR" && count > 1)
+      throw unimplemented(`atomicity ${header.atomicity} is not supported for more than one update`);
+    checkBatch(count, "updates");
+    const now = state.program.now();
+    let results: ReturnType<typeof attempt>[] | undefined;
+    let refused = 0;
+    for (let i = 0; i < count; i++) {
+      const from = updates[2 * i] ?? 0;
+      const to = updates[2 * i + 1] ?? 0;
+      if (state.wire.write(bytes, from, to, now)) continue;
+      const result = attempt(() => state.write(decode(Update, bytes.subarray(from, to))));
+      if (result === undefined) continue;
+      results ??= new Array<undefined>(count).fill(undefined);
+      results[i] = result;
+      refused++;
+    }
     this.counters.updatesRefused += refused;
-    this.counters.updatesWritten += results.length - refused;
-    if (refused > 0) throw new BatchError(results, `${refused} of ${results.length} updates failed`);
-    return {};
+    this.counters.updatesWritten += count - refused;
+    if (results !== undefined) throw new BatchError(results, `${refused} of ${count} updates failed`);
+    return NOTHING;
   }
 
-  async #read(call: ServerWritableStream<ReadRequest, Init<ReadResponse>>): Promise<void> {
-    try {
-      this.#checkDevice(call.request.deviceId);
-      const state = this.#pipeline.current;
-      checkBatch(call.request.entities.length, "entities");
-      const entities: Init<Entity>[] = [];
-      const results = call.request.entities.map((request) =>
-        attempt(() => {
-          for (const entity of state.read(request)) entities.push(entity);
-        }),
-      );
-      // All is gathered before the first await, so an answer never mixes two states.
-      for (let at = 0; at < entities.length && !call.cancelled; at += ENTITIES_PER_RESPONSE) {
-        const response = { entities: entities.slice(at, at + ENTITIES_PER_RESPONSE) };
-        if (!call.write(response)) await drained(call);
-      }
-      const refused = results.filter((result) => result !== undefined).length;
-      if (refused > 0) throw new BatchError(results, `${refused} of ${results.length} reads failed`);
-      call.end();
-    } catch (error) {
-      call.emit("error", serviceError(error, call.metadata));
-    }
-  }
-
-  #setPipeline(request: SetForwardingPipelineConfigRequest): SetForwardingPipelineConfigResponse {
-    this.#checkPrimary(request);
-    this.#pipeline.set(request.action, request.config);
-    return {};
-  }
-
-  #getPipeline(request: GetForwardingPipelineConfigRequest): Init<GetForwardingPipelineConfigResponse> {
+  async #read(bytes: Uint8Array, call: StreamingCall): Promise<void> {
+    const request = decode(ReadRequest, bytes);
     this.#checkDevice(request.deviceId);
-    return { config: this.#pipeline.get(request.responseType) };
+    const state = this.#pipeline.current;
+    checkBatch(request.entities.length, "entities");
+    const entities: Init<Entity>[] = [];
+    const results = request.entities.map((wanted) =>
+      attempt(() => {
+        for (const entity of state.read(wanted)) entities.push(entity);
+      }),
+    );
+    // All is gathered before the first await, so an answer never mixes two states.
+    for (let at = 0; at < entities.length && !call.isEnded; at += ENTITIES_PER_RESPONSE) {
+      call.send(encode(ReadResponse, { entities: entities.slice(at, at + ENTITIES_PER_RESPONSE) }));
+      await call.whenDrained();
+    }
+    const refused = results.filter((result) => result !== undefined).length;
+    if (refused > 0) throw new BatchError(results, `${refused} of ${results.length} reads failed`);
+    call.end({ code: Code.OK, message: "" });
   }
 
-  #capabilities(request: CapabilitiesRequest): Init<CapabilitiesResponse> {
+  #setPipeline(bytes: Uint8Array): Uint8Array {
+    const request = decode(SetForwardingPipelineConfigRequest, bytes);
+    this.#checkDevice(request.deviceId);
+    this.#controllers.checkPrimary(request.role, request.electionId);
+    this.#pipeline.set(request.action, request.config);
+    return NOTHING;
+  }
+
+  #getPipeline(bytes: Uint8Array): Uint8Array {
+    const request = decode(GetForwardingPipelineConfigRequest, bytes);
+    this.#checkDevice(request.deviceId);
+    return encode(GetForwardingPipelineConfigResponse, { config: this.#pipeline.get(request.responseType) });
+  }
+
+  #capabilities(bytes: Uint8Array): Uint8Array {
+    const request = decode(CapabilitiesRequest, bytes);
     if (request.deviceId !== 0n) this.#checkDevice(request.deviceId);
-    return { p4runtimeApiVersion: API_VERSION };
-  }
-
-  #open(stream: Stream): void {
-    const id = this.#nextStream++;
-    this.#streams.set(id, stream);
-    stream.on("data", (message: StreamMessageRequest) => {
-      if (this.#streams.has(id)) this.#message(id, stream, message);
-    });
-    stream.on("end", () => {
-      this.#closed(id);
-      stream.end();
-    });
-    for (const event of ["cancelled", "error", "close"]) stream.on(event, () => this.#closed(id));
-  }
-
-  #closed(id: StreamId): void {
-    if (!this.#streams.delete(id)) return;
-    this.#carryOut(this.#arbitration.handle({ kind: "closed", stream: id }));
-  }
-
-  #message(id: StreamId, stream: Stream, message: StreamMessageRequest): void {
-    const update = message.update;
-    switch (update?.case) {
-      case "arbitration":
-        this.#carryOut(this.#arbitration.handle({ kind: "arbitrate", stream: id, update: update.value }));
-        return;
-      case "packet":
-        this.#packetOut(id, stream, update.value);
-        return;
-      case "digestAck":
-        this.#digestAck(id, stream, update.value);
-        return;
-      default: {
-        const status =
-          update === undefined
-            ? new StatusError(Code.INVALID_ARGUMENT, "the stream message is empty")
-            : unimplemented("messages of other architectures are not supported");
-        this.#refuse(stream, status, { case: "other", value: { other: update?.value } });
-      }
-    }
-  }
-
-  #carryOut(actions: readonly ArbitrationAction[]): void {
-    for (const action of actions) {
-      const stream = this.#streams.get(action.stream);
-      if (stream === undefined) continue;
-      if (action.kind === "terminate") {
-        this.#streams.delete(action.stream);
-        this.#terminate(stream, action.code, action.message);
-      } else {
-        stream.write({ update: { case: "arbitration", value: action.update } });
-      }
-    }
-  }
-
-  #terminate(stream: Stream, code: number, details: string): void {
-    stream.emit("error", { code, details });
-  }
-
-  #packetOut(id: StreamId, stream: Stream, packet: PacketOut): void {
-    try {
-      if (!this.#arbitration.isPrimaryStream(id))
-        throw new StatusError(Code.PERMISSION_DENIED, "only the primary may send packets");
-      const running = this.#pipeline.running;
-      if (running === undefined)
-        throw new StatusError(Code.FAILED_PRECONDITION, "no forwarding pipeline is set");
-      this.#target.packetOut(encodePacketOut(running.schema.packetOut, packet));
-      this.counters.packetOutsSent++;
-    } catch (error) {
-      this.counters.packetOutsRefused++;
-      this.#refuse(stream, statusOf(error), { case: "packetOut", value: { packetOut: packet } });
-    }
-  }
-
-  #digestAck(id: StreamId, stream: Stream, ack: DigestListAck): void {
-    try {
-      if (!this.#arbitration.isPrimaryStream(id))
-        throw new StatusError(Code.PERMISSION_DENIED, "only the primary may acknowledge digests");
-      this.#running().digests.acknowledge(ack.digestId, ack.listId);
-    } catch (error) {
-      this.#refuse(stream, statusOf(error), { case: "digestListAck", value: { digestListAck: ack } });
-    }
-  }
-
-  #running(): ProgramState {
-    const { running } = this.#pipeline;
-    if (running === undefined)
-      throw new StatusError(Code.FAILED_PRECONDITION, "no forwarding pipeline is set");
-    return running;
+    return encode(CapabilitiesResponse, { p4runtimeApiVersion: API_VERSION });
   }
 
   /** Send digest lists to the primaries, and see to those that are to go later. */
   #sendDigests(lists: readonly Init<DigestList>[]): void {
-    for (const value of lists)
-      for (const id of this.#arbitration.primaries()) this.#notify(id, { update: { case: "digest", value } });
+    for (const value of lists) {
+      const { told } = this.#controllers.notifyPrimaries({ update: { case: "digest", value } });
+      if (told === 0) this.counters.notificationsLost++;
+    }
     const next = this.#pipeline.running?.digests.nextWakeup();
     if (next === undefined || this.#digestTimer !== undefined) return;
     const delay = Math.max(0, (next - nanoseconds()) / 1e6);
@@ -429,44 +260,6 @@ export class P4RuntimeServer {
       this.#digestTimer = undefined;
       this.#sendDigests(this.#pipeline.running?.digests.tick(nanoseconds()) ?? []);
     }, delay);
-  }
-
-  /** False when the stream is gone or its reader too slow. */
-  #notify(id: StreamId, message: Init<StreamMessageResponse>): boolean {
-    const stream = this.#streams.get(id);
-    if (stream === undefined || stream.writableLength >= this.#packetInQueue) return false;
-    stream.write(message);
-    return true;
-  }
-
-  #refuse(stream: Stream, status: StatusError, details: Init<StreamError>["details"]): void {
-    const error: Init<StreamError> = {
-      canonicalCode: status.code,
-      message: status.message,
-      space: "gradplane",
-      details,
-    };
-    // A client that floods the stream with bad messages and does not read the answers loses them.
-    if (stream.writableLength < this.#packetInQueue)
-      stream.write({ update: { case: "error", value: error } });
-  }
-
-  #packetIn(packet: Uint8Array): void {
-    const primaries = this.#arbitration.primaries();
-    if (primaries.length === 0) {
-      this.counters.packetInsWithoutPrimary++;
-      return;
-    }
-    const value = decodePacketIn(this.#pipeline.running?.schema.packetIn, packet);
-    if (value === undefined) {
-      this.counters.packetInsTooShort++;
-      return;
-    }
-    const message: Init<StreamMessageResponse> = { update: { case: "packet", value } };
-    for (const id of primaries) {
-      if (this.#notify(id, message)) this.counters.packetInsSent++;
-      else this.counters.packetInsNotRead++;
-    }
   }
 }
 
@@ -479,63 +272,4 @@ function nanoseconds(): number {
 function hostAndPort(address: string): readonly [host: string, port: number] {
   const at = address.lastIndexOf(":");
   return [address.slice(0, at).replace(/^\[(.*)\]$/, "$1"), Number(address.slice(at + 1))];
-}
-
-/** Members of a batch failed. */
-class BatchError extends Error {
-  readonly results: readonly (StatusError | undefined)[];
-
-  constructor(results: readonly (StatusError | undefined)[], message: string) {
-    super(message);
-    this.results = results;
-  }
-}
-
-function attempt(action: () => void): StatusError | undefined {
-  try {
-    action();
-    return undefined;
-  } catch (error) {
-    return statusOf(error);
-  }
-}
-
-function checkBatch(count: number, what: string): void {
-  if (count > MAX_BATCH)
-    throw new StatusError(
-      Code.RESOURCE_EXHAUSTED,
-      `the request has ${count} ${what}, but at most ${MAX_BATCH} are taken at once, so that their errors fit into one answer; split it`,
-    );
-}
-
-/** Resolves when the stream can take more, or never will. */
-function drained(call: ServerWritableStream<ReadRequest, Init<ReadResponse>>): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      call.off("drain", done).off("cancelled", done).off("close", done);
-      resolve();
-    };
-    call.on("drain", done).on("cancelled", done).on("close", done);
-  });
-}
-
-/** gRPC for Node, which our own client is made with, takes headers of any size that HTTP/2 does. */
-function takesLongHeaders(request: Metadata): boolean {
-  return request.get("user-agent").some((agent) => agent.toString().includes("grpc-node-js"));
-}
-
-function serviceError(
-  error: unknown,
-  request: Metadata,
-): { code: number; details: string; metadata?: Metadata } {
-  if (error instanceof BatchError) {
-    const metadata = new Metadata();
-    metadata.set(
-      "grpc-status-details-bin",
-      Buffer.from(batchStatus(error.results, error.message, takesLongHeaders(request))),
-    );
-    return { code: Code.UNKNOWN, details: error.message, metadata };
-  }
-  const status = statusOf(error);
-  return { code: status.code, details: status.message };
 }

@@ -11,7 +11,7 @@ import type {
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import type { Schema, TableSchema } from "../../p4runtime/schema.ts";
 import type { ResolvedAction } from "../tables/table.ts";
-import type { TableEntry } from "../tables/table-entry.ts";
+import { TableEntry } from "../tables/table-entry.ts";
 import type { EntryKey } from "../tables/table-key.ts";
 import { actionMessage, type BoundAction, bindAction } from "./action-spec.ts";
 import { BoundTable, matchOf } from "./bound-table.ts";
@@ -66,13 +66,13 @@ export class TableStore {
       return;
     }
     checkUnsupported(schema, message);
-    if (schema.isConst && (type !== "MODIFY" || message.action !== undefined))
+    if (state.bound.isConst && (type !== "MODIFY" || message.action !== undefined))
       throw new StatusError(Code.PERMISSION_DENIED, `table ${schema.name} is constant`);
     if (schema.fields.all.length === 0)
       throw invalidArgument(`table ${schema.name} has no key, so it has only a default entry`);
     const match = matchesOf(schema, message.match);
     const key = state.bound.fillKey(match, priorityOf(schema, message.priority));
-    const before = state.bound.table.matcher.same(key);
+    const before = state.bound.table.entryAt(state.bound.table.matcher.same(key));
     switch (type) {
       case "INSERT":
         if (before !== undefined)
@@ -90,8 +90,8 @@ export class TableStore {
       case "DELETE":
         if (before === undefined)
           throw notFound(`${describe(schema, match, message.priority)} does not exist`);
-        if (before.isConst) throw constEntry(schema, before);
-        this.#replace(schema, before, () => before.table.remove(before));
+        if (state.bound.isConstEntry(before)) throw constEntry(schema, before);
+        this.#replace(schema, before, () => before.table.remove(before.row));
         return;
       default:
         throw invalidArgument("the update has no type");
@@ -138,7 +138,7 @@ export class TableStore {
     this.#refuseDefault(schema, message);
     const match = matchesOf(schema, message.match);
     const key = bound.fillKey(match, priorityOf(schema, message.priority));
-    const entry = bound.table.matcher.same(key);
+    const entry = bound.table.entryAt(bound.table.matcher.same(key));
     if (entry === undefined) throw notFound(`${describe(schema, match, message.priority)} does not exist`);
     return entry;
   }
@@ -178,7 +178,7 @@ export class TableStore {
     return [...this.#tables.values()].map((state) => ({
       table: state.bound.schema,
       entries: [...state.bound.table.entries()]
-        .filter((entry) => !entry.isConst)
+        .filter((entry) => !state.bound.isConstEntry(entry))
         .map((entry) => entryMessage(state.bound, entry, everything, 0)),
       default: state.default.action === state.bound.initialDefault ? undefined : defaultMessage(state),
     }));
@@ -206,7 +206,9 @@ export class TableStore {
         `table ${schema.name} is full: it has room for ${capacity} entries`,
       );
     const now = this.#program.now();
-    const entry = table.insertNew(key, action.resolved, now);
+    const row = table.insertNew(key, now);
+    table.perform(row, action.resolved);
+    const entry = new TableEntry(table, row);
     if (meter !== undefined) table.setMeter(entry, meter, now);
     if (message.counterData !== undefined) entry.setCounter(counterValue(message.counterData));
     this.#attach(entry, message, action.oneShot);
@@ -214,13 +216,13 @@ export class TableStore {
 
   #modify(bound: BoundTable, entry: TableEntry, message: TableEntryMessage): void {
     const { schema, table } = bound;
-    if (entry.isConst && message.action !== undefined) throw constEntry(schema, entry);
+    if (bound.isConstEntry(entry) && message.action !== undefined) throw constEntry(schema, entry);
     const meter = message.meterConfig === undefined ? undefined : ratesOf(schema, message.meterConfig);
     checkCounter(schema, message.counterData);
     const action = message.action === undefined ? undefined : this.#acquire(bound, message.action, false);
     let { oneShot } = attachmentOf(entry);
     if (action !== undefined) {
-      this.#replace(schema, entry, () => table.perform(entry, action.resolved));
+      this.#replace(schema, entry, () => table.perform(entry.row, action.resolved));
       oneShot = action.oneShot;
     }
     const now = this.#program.now();
@@ -335,7 +337,7 @@ function filtered(bound: BoundTable, message: TableEntryMessage): TableEntry[] {
   if (message.match.length > 0) {
     const match = matchesOf(schema, message.match);
     if (message.priority !== 0 || !schema.needsPriority) {
-      const only = table.matcher.same(bound.fillKey(match, message.priority));
+      const only = table.entryAt(table.matcher.same(bound.fillKey(match, message.priority)));
       candidates = only === undefined ? [] : [only];
     } else {
       const wanted = bound.fillKey(match, 0);

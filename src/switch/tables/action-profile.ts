@@ -1,5 +1,6 @@
+import type { ActionData } from "./entry-store.ts";
 import { SwitchRuntimeError } from "./runtime-error.ts";
-import type { ActionCall, ActionData } from "./table-entry.ts";
+import type { ActionCall } from "./table-entry.ts";
 
 /** The actions that may be used in a profile or table. */
 export interface ActionResolver {
@@ -9,11 +10,16 @@ export interface ActionResolver {
   find(
     name: string,
   ): { readonly actionIndex: number; readonly parameterWidths: readonly number[] } | undefined;
-  /** The name of an action by its index among the program's. */
+  /** The name of an action by its index among the program's, and how many parameters it has. */
   nameOf(actionIndex: number): string;
+  parametersOf(actionIndex: number): number;
+  /** Most parameters that an action has, and whether one has more than 52 bits: then bigints are among the arguments. */
+  readonly parameters: number;
+  readonly hasWideParameters: boolean;
 }
 
 export interface Member {
+  readonly isGroup: false;
   readonly id: number;
   call: ActionCall;
   actionIndex: number;
@@ -33,6 +39,7 @@ export interface GroupMember {
 
 /** A group of members, one of which is chosen per packet by hash. */
 export class Group {
+  readonly isGroup = true;
   readonly id: number;
   /** 0: only the profile's size limits it. */
   readonly maxSize: number;
@@ -110,7 +117,7 @@ export class ActionProfile {
     if (this.memberMap.size >= this.capacity) {
       return this.fail("RESOURCE_EXHAUSTED", `all ${this.capacity} members are in use`);
     }
-    const member: Member = { id, call, ...resolved, entries: 0, groups: new Set() };
+    const member: Member = { isGroup: false, id, call, ...resolved, entries: 0, groups: new Set() };
     this.memberMap.set(id, member);
     return member;
   }

@@ -1,7 +1,6 @@
-import type { KeyStore } from "./key-store.ts";
+import type { EntryStore } from "./entry-store.ts";
 import type { Matcher } from "./matcher.ts";
 import { RowMap } from "./row-map.ts";
-import type { TableEntry } from "./table-entry.ts";
 import type { EntryKey } from "./table-key.ts";
 
 interface PrefixGroup {
@@ -12,10 +11,10 @@ interface PrefixGroup {
 
 /** One hash map per prefix length in use, asked from the longest to the shortest. For keys of several words. */
 export class LpmMatcher implements Matcher {
-  private readonly store: KeyStore;
+  private readonly store: EntryStore;
   private groups: PrefixGroup[] = [];
 
-  constructor(store: KeyStore) {
+  constructor(store: EntryStore) {
     this.store = store;
   }
 
@@ -24,41 +23,48 @@ export class LpmMatcher implements Matcher {
     return undefined;
   }
 
-  find(key: Uint32Array): TableEntry | undefined {
+  private groupOf(row: number): PrefixGroup | undefined {
+    return this.group(this.store.prefixLengths[row] ?? 0);
+  }
+
+  find(key: Uint32Array): number {
     const { groups } = this;
     for (let i = 0; i < groups.length; i++) {
       const group = groups[i];
       if (group === undefined) break;
-      const entry = group.map.findMasked(key, group.mask);
-      if (entry !== undefined) return entry;
+      const row = group.map.findMasked(key, group.mask);
+      if (row >= 0) return row;
     }
-    return undefined;
+    return -1;
   }
 
-  same(key: EntryKey): TableEntry | undefined {
-    return this.group(key.prefixLength)?.map.find(key.value);
+  same(key: EntryKey): number {
+    return this.group(key.prefixLength)?.map.find(key.value) ?? -1;
   }
 
-  insert(entry: TableEntry, mask: Uint32Array): void {
-    const { prefixLength } = entry;
-    let group = this.group(prefixLength);
+  insert(row: number, key: EntryKey): void {
+    let group = this.groupOf(row);
     if (group === undefined) {
-      group = { prefixLength, mask: mask.slice(), map: new RowMap(this.store) };
+      group = { prefixLength: key.prefixLength, mask: key.mask.slice(), map: new RowMap(this.store) };
       this.groups.push(group);
       this.groups.sort((a, b) => b.prefixLength - a.prefixLength);
     }
-    entry.mask = group.mask;
-    group.map.add(entry.row);
+    group.map.add(row);
   }
 
-  remove(entry: TableEntry): void {
-    const group = this.group(entry.prefixLength);
-    group?.map.remove(entry.row);
+  remove(row: number): void {
+    const group = this.groupOf(row);
+    group?.map.remove(row);
     if (group?.map.size === 0) this.groups = this.groups.filter((candidate) => candidate !== group);
   }
 
-  clear(): void {
-    this.groups = [];
+  renumber(): void {
+    for (const { map } of this.groups) map.clear();
+    for (let row = 0; row < this.store.end; row++) if (this.store.holds(row)) this.groupOf(row)?.map.add(row);
+  }
+
+  maskOf(row: number): Uint32Array {
+    return this.groupOf(row)?.mask ?? new Uint32Array(this.store.words);
   }
 }
 
@@ -70,63 +76,59 @@ const indexBits = 16;
  * each value of the leading 16 bits a bitmap tells which lengths occur there, so that few maps are asked.
  */
 export class OneWordLpmMatcher implements Matcher {
-  private readonly store: KeyStore;
+  private readonly store: EntryStore;
   private readonly width: number;
-  private maps: readonly RowMap[];
-  private readonly masks: readonly Uint32Array[];
-  private readonly maskWords: Uint32Array;
+  private readonly maps: readonly RowMap[];
+  /** By prefix length. */
+  private readonly masks: Uint32Array;
   /** Bit n - 1 of an element: prefixes of length n occur under these leading bits. */
   private readonly lengths = new Uint32Array(1 << indexBits);
   /** How many prefixes set a bit, for those that are longer than the index. */
   private readonly uses = new Map<number, number>();
-  private all: TableEntry | undefined = undefined;
+  /** The entry that matches anything. */
+  private all = -1;
 
-  constructor(store: KeyStore, width: number) {
+  constructor(store: EntryStore, width: number) {
     this.store = store;
     this.width = width;
-    this.maps = this.emptyMaps();
-    this.masks = Array.from({ length: width + 1 }, (_, length) =>
-      Uint32Array.of(length === 0 ? 0 : (2 ** width - 2 ** (width - length)) >>> 0),
+    this.maps = Array.from({ length: width + 1 }, () => new RowMap(store));
+    this.masks = Uint32Array.from({ length: width + 1 }, (_, length) =>
+      length === 0 ? 0 : (2 ** width - 2 ** (width - length)) >>> 0,
     );
-    this.maskWords = Uint32Array.from(this.masks, (mask) => mask[0] ?? 0);
   }
 
-  private emptyMaps(): readonly RowMap[] {
-    return Array.from({ length: this.width + 1 }, () => new RowMap(this.store));
-  }
-
-  find(key: Uint32Array): TableEntry | undefined {
+  find(key: Uint32Array): number {
     const word = key[0] ?? 0;
-    const { maps, maskWords } = this;
+    const { maps, masks } = this;
     let left = this.lengths[(word << (32 - this.width)) >>> (32 - indexBits)] ?? 0;
     while (left !== 0) {
       const bit = 31 - Math.clz32(left);
-      const entry = maps[bit + 1]?.find1((word & (maskWords[bit + 1] ?? 0)) >>> 0);
-      if (entry !== undefined) return entry;
+      const row = maps[bit + 1]?.find1((word & (masks[bit + 1] ?? 0)) >>> 0) ?? -1;
+      if (row >= 0) return row;
       left ^= 1 << bit;
     }
     return this.all;
   }
 
-  same(key: EntryKey): TableEntry | undefined {
-    return key.prefixLength === 0 ? this.all : this.maps[key.prefixLength]?.find1(key.value[0] ?? 0);
+  same(key: EntryKey): number {
+    if (key.prefixLength === 0) return this.all;
+    return this.maps[key.prefixLength]?.find1(key.value[0] ?? 0) ?? -1;
   }
 
   /** First of the indices that a prefix covers. */
-  private firstIndex(entry: TableEntry): number {
-    return ((this.store.keys[entry.row] ?? 0) << (32 - this.width)) >>> (32 - indexBits);
+  private firstIndex(row: number): number {
+    return ((this.store.keys[row] ?? 0) << (32 - this.width)) >>> (32 - indexBits);
   }
 
-  insert(entry: TableEntry, mask: Uint32Array): void {
-    const { prefixLength } = entry;
-    entry.mask = this.masks[prefixLength] ?? mask;
+  insert(row: number): void {
+    const prefixLength = this.store.prefixLengths[row] ?? 0;
     if (prefixLength === 0) {
-      this.all = entry;
+      this.all = row;
       return;
     }
-    this.maps[prefixLength]?.add(entry.row);
+    this.maps[prefixLength]?.add(row);
     const { lengths } = this;
-    const first = this.firstIndex(entry);
+    const first = this.firstIndex(row);
     const bit = 1 << (prefixLength - 1);
     const end = first + (prefixLength < indexBits ? 1 << (indexBits - prefixLength) : 1);
     for (let i = first; i < end; i++) lengths[i] = (lengths[i] ?? 0) | bit;
@@ -135,15 +137,15 @@ export class OneWordLpmMatcher implements Matcher {
     this.uses.set(use, (this.uses.get(use) ?? 0) + 1);
   }
 
-  remove(entry: TableEntry): void {
-    const { prefixLength } = entry;
+  remove(row: number): void {
+    const prefixLength = this.store.prefixLengths[row] ?? 0;
     if (prefixLength === 0) {
-      this.all = undefined;
+      this.all = -1;
       return;
     }
-    this.maps[prefixLength]?.remove(entry.row);
+    this.maps[prefixLength]?.remove(row);
     const { lengths } = this;
-    const first = this.firstIndex(entry);
+    const first = this.firstIndex(row);
     if (prefixLength > indexBits) {
       const use = first * 64 + prefixLength;
       const left = (this.uses.get(use) ?? 0) - 1;
@@ -158,10 +160,18 @@ export class OneWordLpmMatcher implements Matcher {
     for (let i = first; i < end; i++) lengths[i] = (lengths[i] ?? 0) & ~bit;
   }
 
-  clear(): void {
-    this.maps = this.emptyMaps();
-    this.lengths.fill(0);
-    this.uses.clear();
-    this.all = undefined;
+  renumber(): void {
+    const { store } = this;
+    for (const map of this.maps) map.clear();
+    for (let row = 0; row < store.end; row++) {
+      if (!store.holds(row)) continue;
+      const prefixLength = store.prefixLengths[row] ?? 0;
+      if (prefixLength === 0) this.all = row;
+      else this.maps[prefixLength]?.add(row);
+    }
+  }
+
+  maskOf(row: number): Uint32Array {
+    return Uint32Array.of(this.masks[this.store.prefixLengths[row] ?? 0] ?? 0);
   }
 }

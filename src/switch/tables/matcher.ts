@@ -1,53 +1,60 @@
-import type { KeyStore } from "./key-store.ts";
+import type { EntryStore } from "./entry-store.ts";
 import { RowMap } from "./row-map.ts";
-import type { TableEntry } from "./table-entry.ts";
-import type { EntryKey } from "./table-key.ts";
+import { allOnes, type EntryKey, putWords } from "./table-key.ts";
 
-/** Finds the entry that a lookup key hits. Keys are words, most significant first; entries are in a `KeyStore`. */
+/** Finds entries by their keys: rows of an `EntryStore`, -1 for none. Keys are words, most significant first. */
 export interface Matcher {
   /** The entry that a packet with this key hits. */
-  find(key: Uint32Array): TableEntry | undefined;
+  find(key: Uint32Array): number;
   /** The entry with just this match and priority. */
-  same(key: EntryKey): TableEntry | undefined;
-  /** Takes in an entry that has its row; `mask` is the key's. Sets the entry's `mask`. */
-  insert(entry: TableEntry, mask: Uint32Array): void;
-  /** To be called while the entry still has its row. */
-  remove(entry: TableEntry): void;
-  /** Forgets everything. */
-  clear(): void;
+  same(key: EntryKey): number;
+  /** Takes in an entry that is in the store, its prefix length and priority too. */
+  insert(row: number, key: EntryKey): void;
+  /** To be called while the entry is still in the store. */
+  remove(row: number): void;
+  /** The rows of the store have other numbers now. */
+  renumber(): void;
+  /** The mask of an entry's key. */
+  maskOf(row: number): Uint32Array;
 }
 
 export class ExactMatcher implements Matcher {
-  private readonly store: KeyStore;
-  private map: RowMap;
+  private readonly store: EntryStore;
+  private readonly map: RowMap;
   private readonly isOneWord: boolean;
-  private mask: Uint32Array | undefined = undefined;
+  private readonly mask: Uint32Array;
 
-  constructor(store: KeyStore) {
+  constructor(store: EntryStore) {
     this.store = store;
     this.map = new RowMap(store);
     this.isOneWord = store.words === 1;
+    this.mask = new Uint32Array(store.words);
+    for (const { word, words, width } of store.shape.layout.fields)
+      putWords(this.mask, word, words, allOnes(width));
   }
 
-  find(key: Uint32Array): TableEntry | undefined {
+  find(key: Uint32Array): number {
     return this.isOneWord ? this.map.find1(key[0] ?? 0) : this.map.find(key);
   }
 
-  same(key: EntryKey): TableEntry | undefined {
+  same(key: EntryKey): number {
     return this.map.find(key.value);
   }
 
-  insert(entry: TableEntry, mask: Uint32Array): void {
-    this.mask ??= mask.slice();
-    entry.mask = this.mask;
-    this.map.add(entry.row);
+  insert(row: number): void {
+    this.map.add(row);
   }
 
-  remove(entry: TableEntry): void {
-    this.map.remove(entry.row);
+  remove(row: number): void {
+    this.map.remove(row);
   }
 
-  clear(): void {
-    this.map = new RowMap(this.store);
+  renumber(): void {
+    this.map.clear();
+    for (let row = 0; row < this.store.end; row++) if (this.store.holds(row)) this.map.add(row);
+  }
+
+  maskOf(): Uint32Array {
+    return this.mask;
   }
 }

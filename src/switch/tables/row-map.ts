@@ -1,23 +1,22 @@
-import type { KeyStore } from "./key-store.ts";
-import type { TableEntry } from "./table-entry.ts";
+import type { EntryStore } from "./entry-store.ts";
 
 /** Odd, and far from regular: 2^32 divided by the golden ratio. */
 const spread = 0x9e3779b1;
 const initialSlots = 16;
 
 /**
- * A hash map from keys of a `KeyStore` to their entries. Lookups allocate nothing and can mask the key on the fly. Open addressing with
- * linear probing; deletion shifts later entries back, so there are no tombstones.
+ * A hash map from keys of an `EntryStore` to their rows. Lookups allocate nothing and can mask the key on the fly; a key that is not there gives
+ * -1. Open addressing with linear probing; deletion shifts later entries back, so there are no tombstones.
  */
 export class RowMap {
-  private readonly store: KeyStore;
+  private readonly store: EntryStore;
   private readonly words: number;
   /** Row plus one; 0 is an empty slot. */
   private slots = new Int32Array(initialSlots);
   private slotMask = initialSlots - 1;
   private count = 0;
 
-  constructor(store: KeyStore) {
+  constructor(store: EntryStore) {
     this.store = store;
     this.words = store.words;
   }
@@ -31,12 +30,15 @@ export class RowMap {
     return this.slots.length;
   }
 
-  /** All entries, in no particular order. */
-  *entries(): IterableIterator<TableEntry> {
-    for (const row of this.slots) {
-      const entry = row === 0 ? undefined : this.store.rows[row - 1];
-      if (entry !== undefined) yield entry;
-    }
+  /** All rows, in no particular order. */
+  *rows(): IterableIterator<number> {
+    for (const slot of this.slots) if (slot !== 0) yield slot - 1;
+  }
+
+  clear(): void {
+    this.slots = new Int32Array(initialSlots);
+    this.slotMask = initialSlots - 1;
+    this.count = 0;
   }
 
   private hash(key: Uint32Array, from: number): number {
@@ -45,50 +47,49 @@ export class RowMap {
     return h ^ (h >>> 16);
   }
 
-  /** The entry with this key, or undefined. */
-  find(key: Uint32Array): TableEntry | undefined {
+  /** The row with this key. */
+  find(key: Uint32Array): number {
     const { slots, slotMask, words } = this;
-    const { keys, rows } = this.store;
+    const { keys } = this.store;
     let slot = this.hash(key, 0) & slotMask;
     for (;;) {
       const row = (slots[slot] ?? 0) - 1;
-      if (row < 0) return undefined;
+      if (row < 0) return -1;
       const base = row * words;
       let i = 0;
       while (i < words && keys[base + i] === key[i]) i++;
-      if (i === words) return rows[row];
+      if (i === words) return row;
       slot = (slot + 1) & slotMask;
     }
   }
 
   /** `find` for keys of one word. */
-  find1(word: number): TableEntry | undefined {
+  find1(word: number): number {
     const { slots, slotMask } = this;
-    const { keys, rows } = this.store;
+    const { keys } = this.store;
     const h = Math.imul(word, spread);
     let slot = (h ^ (h >>> 16)) & slotMask;
     for (;;) {
       const row = (slots[slot] ?? 0) - 1;
-      if (row < 0) return undefined;
-      if (keys[row] === word) return rows[row];
+      if (row < 0 || keys[row] === word) return row;
       slot = (slot + 1) & slotMask;
     }
   }
 
-  /** The entry with the key `key & mask`, or undefined. */
-  findMasked(key: Uint32Array, mask: Uint32Array): TableEntry | undefined {
+  /** The row with the key `key & mask`. */
+  findMasked(key: Uint32Array, mask: Uint32Array): number {
     const { slots, slotMask, words } = this;
-    const { keys, rows } = this.store;
+    const { keys } = this.store;
     let h = 0;
     for (let i = 0; i < words; i++) h = Math.imul(h ^ ((key[i] ?? 0) & (mask[i] ?? 0)), spread) ^ (h >>> 15);
     let slot = (h ^ (h >>> 16)) & slotMask;
     for (;;) {
       const row = (slots[slot] ?? 0) - 1;
-      if (row < 0) return undefined;
+      if (row < 0) return -1;
       const base = row * words;
       let i = 0;
       while (i < words && keys[base + i] === ((key[i] ?? 0) & (mask[i] ?? 0)) >>> 0) i++;
-      if (i === words) return rows[row];
+      if (i === words) return row;
       slot = (slot + 1) & slotMask;
     }
   }
@@ -109,9 +110,12 @@ export class RowMap {
 
   private grow(): void {
     const before = this.slots;
-    this.slots = new Int32Array(before.length * 2);
+    this.slots = new Int32Array(before.length * 4);
     this.slotMask = this.slots.length - 1;
-    for (const row of before) if (row !== 0) this.put(row - 1);
+    for (let i = 0; i < before.length; i++) {
+      const slot = before[i] ?? 0;
+      if (slot !== 0) this.put(slot - 1);
+    }
   }
 
   private slotOf(row: number): number {

@@ -3,9 +3,6 @@ import type { Group, Member } from "./action-profile.ts";
 import type { Table } from "./table.ts";
 import { areEqualWords, type EntryKey, type Match, matchOfWords } from "./table-key.ts";
 
-/** Arguments of an action as generated code takes them: numbers up to 52 bits, bigints above. */
-export type ActionData = readonly (number | bigint)[];
-
 /** An action with its arguments, as the control plane names it. Arguments are in the action's order. */
 export interface ActionCall {
   readonly action: string;
@@ -24,90 +21,93 @@ export interface CounterValue {
 }
 
 const two64 = 1n << 64n;
-const noWords = new Uint32Array(0);
 
 /**
- * An entry of a table. The fields that the packet path reads and writes are public and mutable for its sake. Tables have hundreds of
- * thousands of them, so the key is in the table's `KeyStore` and match and action are made when somebody asks.
+ * An entry of a table, seen by the control plane. It is only a name: what it tells is in the table's `EntryStore`. Once the entry is deleted,
+ * `isGone` is true and nothing else means anything.
  */
 export class TableEntry {
   readonly table: Table;
   /** Unique within the table; entries are iterated in the order of handles. */
   readonly handle: number;
-  /** Greater wins; 0 in tables that have no priorities. */
-  readonly priority: number;
-  readonly prefixLength: number;
-  readonly isConst: boolean;
-  /** Place in the table's store; -1 for the default entry. */
-  row = -1;
-  /** Of the key; the object is shared by all entries with the same mask. */
-  mask: Uint32Array = noWords;
-  /** Bounds of range fields, as `KeyLayout` has them. */
-  readonly ranges: Uint32Array;
-  /** The one that is asked next among those with the same masked value. */
-  next: TableEntry | undefined = undefined;
+  /** Where the entry was last. */
+  private place: number;
 
-  /** Index of the action among the program's; -1 if the entry points to a member or group. */
-  actionIndex = -1;
-  data: ActionData = [];
-  member: Member | undefined = undefined;
-  group: Group | undefined = undefined;
-
-  packets = 0;
-  bytes = 0;
-  private counterBase: CounterValue | undefined = undefined;
-  meter: Meter | undefined = undefined;
-  /** Microseconds; meaningful in tables that support timeouts. */
-  lastHit = 0;
-  /** Microseconds; 0 means never. */
-  idleTimeout = 0;
-  /** Whatever the control plane keeps with the entry. */
-  note: unknown = undefined;
-
-  constructor(
-    table: Table,
-    handle: number,
-    priority: number,
-    prefixLength: number,
-    ranges: Uint32Array,
-    isConst: boolean,
-  ) {
+  constructor(table: Table, row: number) {
     this.table = table;
-    this.handle = handle;
-    this.priority = priority;
-    this.prefixLength = prefixLength;
-    this.ranges = ranges;
-    this.isConst = isConst;
+    this.handle = table.store.handleOf(row);
+    this.place = row;
+  }
+
+  /** The entry's row in the store now; -1 if it was deleted. */
+  get row(): number {
+    const { store } = this.table;
+    if (this.place < 0 || store.handleOf(this.place) !== this.handle || !store.holds(this.place))
+      this.place = store.rowOf(this.handle);
+    return this.place;
+  }
+
+  get isGone(): boolean {
+    return this.row < 0;
   }
 
   get match(): Match {
-    if (this.row < 0) return [];
-    const { store, layout } = this.table;
-    return matchOfWords(
-      layout,
-      store.keys,
-      this.row * layout.words,
-      this.mask,
-      this.prefixLength,
-      this.ranges,
-    );
+    const { store, layout, matcher } = this.table;
+    const { row } = this;
+    return matchOfWords(layout, {
+      values: store.keys,
+      valueAt: row * layout.words,
+      mask: matcher.maskOf(row),
+      prefixLength: this.prefixLength,
+      ranges: store.ranges,
+      rangeAt: row * layout.rangeWords,
+    });
+  }
+
+  /** Greater wins; 0 in tables that have no priorities. */
+  get priority(): number {
+    return this.table.store.priorities[this.row] ?? 0;
+  }
+
+  get prefixLength(): number {
+    return this.table.store.prefixLengths[this.row] ?? 0;
   }
 
   /** Whether the entry has this match, whatever its priority. */
   hasMatch(key: EntryKey): boolean {
-    const { keys } = this.table.store;
-    const { words } = this.table.layout;
-    for (let i = 0; i < words; i++) if (keys[this.row * words + i] !== key.value[i]) return false;
-    return (
-      this.prefixLength === key.prefixLength &&
-      areEqualWords(this.mask, key.mask) &&
-      areEqualWords(this.ranges, key.ranges)
-    );
+    const { store, layout, matcher } = this.table;
+    const { row } = this;
+    for (let i = 0; i < layout.words; i++)
+      if (store.keys[row * layout.words + i] !== key.value[i]) return false;
+    for (let i = 0; i < layout.rangeWords; i++)
+      if (store.ranges[row * layout.rangeWords + i] !== key.ranges[i]) return false;
+    return areEqualWords(matcher.maskOf(row), key.mask);
+  }
+
+  /** Index of the action among the program's; -1 if the entry points to a member or group. */
+  get actionIndex(): number {
+    return this.table.store.actions[this.row] ?? -1;
+  }
+
+  /** Arguments of the action: numbers up to 52 bits, bigints above. */
+  get data(): readonly (number | bigint)[] {
+    return this.table.argumentsAt(this.row);
+  }
+
+  get member(): Member | undefined {
+    const target = this.table.store.targets[this.row];
+    return target === undefined || target.isGroup ? undefined : target;
+  }
+
+  get group(): Group | undefined {
+    const target = this.table.store.targets[this.row];
+    return target?.isGroup === true ? target : undefined;
   }
 
   get action(): EntryAction {
-    if (this.member !== undefined) return { kind: "member", member: this.member.id };
-    if (this.group !== undefined) return { kind: "group", group: this.group.id };
+    const { member, group } = this;
+    if (member !== undefined) return { kind: "member", member: member.id };
+    if (group !== undefined) return { kind: "group", group: group.id };
     return {
       kind: "action",
       action: this.table.actionName(this.actionIndex),
@@ -115,17 +115,66 @@ export class TableEntry {
     };
   }
 
+  /** True for entries that the program itself brings. */
+  get isConst(): boolean {
+    return this.table.extras(this.handle)?.isConst ?? false;
+  }
+
+  /** Packets that hit the entry, in tables with a counter, since the counter was set. */
+  get packets(): number {
+    return this.table.store.packets[this.row] ?? 0;
+  }
+
+  get bytes(): number {
+    return this.table.store.bytes[this.row] ?? 0;
+  }
+
   /** The direct counter, modulo 2^64. */
   get counter(): CounterValue {
+    const base = this.table.extras(this.handle)?.counterBase;
     return {
-      packets: ((this.counterBase?.packets ?? 0n) + BigInt(this.packets)) % two64,
-      bytes: ((this.counterBase?.bytes ?? 0n) + BigInt(this.bytes)) % two64,
+      packets: ((base?.packets ?? 0n) + BigInt(this.packets)) % two64,
+      bytes: ((base?.bytes ?? 0n) + BigInt(this.bytes)) % two64,
     };
   }
 
   setCounter(value: CounterValue): void {
-    this.counterBase = value;
-    this.packets = 0;
-    this.bytes = 0;
+    const { store } = this.table;
+    store.packets[this.row] = 0;
+    store.bytes[this.row] = 0;
+    const isZero = value.packets === 0n && value.bytes === 0n;
+    this.table.setExtras(this.handle, { counterBase: isZero ? undefined : value });
+  }
+
+  /** There in tables with a direct meter. */
+  get meter(): Meter | undefined {
+    return this.table.store.meters[this.row];
+  }
+
+  /** Microseconds; meaningful in tables that support timeouts. */
+  get lastHit(): number {
+    return this.table.store.lastHit[this.row] ?? 0;
+  }
+
+  set lastHit(time: number) {
+    if (this.table.description.supportsTimeout) this.table.store.lastHit[this.row] = time;
+  }
+
+  /** Microseconds; 0 means never. */
+  get idleTimeout(): number {
+    return this.table.store.idleTimeout[this.row] ?? 0;
+  }
+
+  set idleTimeout(time: number) {
+    if (this.table.description.supportsTimeout) this.table.store.idleTimeout[this.row] = time;
+  }
+
+  /** Whatever the control plane keeps with the entry. */
+  get note(): unknown {
+    return this.table.extras(this.handle)?.note;
+  }
+
+  set note(note: unknown) {
+    this.table.setExtras(this.handle, { note });
   }
 }

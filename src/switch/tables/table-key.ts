@@ -61,6 +61,8 @@ export class KeyLayout {
   /** First word of each range field's bounds in `EntryKey.ranges`: the low bound, then the high one. */
   readonly rangeAt: readonly number[];
   readonly rangeWords: number;
+  /** Some field is matched lpm. */
+  readonly hasPrefix: boolean;
 
   constructor(fields: readonly KeyField[]) {
     this.fields = fields;
@@ -77,6 +79,7 @@ export class KeyLayout {
     this.rangeIndex = rangeIndex;
     this.rangeAt = rangeAt;
     this.rangeWords = rangeWords;
+    this.hasPrefix = fields.some((field) => field.kind === "lpm");
   }
 }
 
@@ -217,28 +220,31 @@ function wrong(field: KeyField, match: MatchField): string | undefined {
   }
 }
 
-/** The match that stored words mean; `at` is where the entry's value begins in `values`. */
-export function matchOfWords(
-  layout: KeyLayout,
-  values: Uint32Array,
-  at: number,
-  mask: Uint32Array,
-  prefixLength: number,
-  ranges: Uint32Array,
-): Match {
+/** Where the words of an entry's key are. */
+export interface StoredKey {
+  readonly values: Uint32Array;
+  readonly valueAt: number;
+  readonly mask: Uint32Array;
+  readonly prefixLength: number;
+  readonly ranges: Uint32Array;
+  readonly rangeAt: number;
+}
+
+/** The match that stored words mean. */
+export function matchOfWords(layout: KeyLayout, key: StoredKey): Match {
   return layout.fields.map((field, i): MatchField | undefined => {
     const { kind, word, words, width } = field;
     if (kind === "range") {
-      const rangeAt = layout.rangeAt[layout.rangeIndex[i] ?? -1] ?? 0;
-      const low = takeWords(ranges, rangeAt, words);
-      const high = takeWords(ranges, rangeAt + words, words);
+      const at = key.rangeAt + (layout.rangeAt[layout.rangeIndex[i] ?? -1] ?? 0);
+      const low = takeWords(key.ranges, at, words);
+      const high = takeWords(key.ranges, at + words, words);
       return low === 0n && high === allOnes(width) ? undefined : { kind, low, high };
     }
-    const value = takeWords(values, at + word, words);
+    const value = takeWords(key.values, key.valueAt + word, words);
     if (kind === "exact") return { kind, value };
-    if (kind === "lpm") return prefixLength === 0 ? undefined : { kind, value, prefixLength };
-    const bits = takeWords(mask, word, words);
-    if (bits === 0n) return undefined;
-    return kind === "optional" ? { kind, value } : { kind, value, mask: bits };
+    const mask = takeWords(key.mask, word, words);
+    if (mask === 0n) return undefined;
+    if (kind === "lpm") return { kind, value, prefixLength: key.prefixLength };
+    return kind === "optional" ? { kind, value } : { kind, value, mask };
   });
 }

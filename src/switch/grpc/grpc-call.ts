@@ -1,0 +1,207 @@
+import { type GrpcStatus, grpcCode, statusHeaders } from "./grpc-status.ts";
+import { encodeHeaders, type Headers } from "./hpack.ts";
+import type { Http2Stream, StreamListener } from "./http2-connection.ts";
+import { framedMessage, MessageReader } from "./message-reader.ts";
+
+/** What is known of a call beside its messages. */
+export interface CallInfo {
+  /** A header of the request (metadata of the client), by its name in lower case. */
+  header(name: string): string | undefined;
+}
+
+/** A call that is answered with any number of messages. */
+export interface StreamingCall extends CallInfo {
+  /** Send a message; it waits when the client does not read. */
+  send(message: Uint8Array): void;
+  /** Messages that wait since the client does not read. */
+  readonly waiting: number;
+  /** Resolves when nothing waits, or never will go. */
+  whenDrained(): Promise<void>;
+  /** End the call. Nothing can be sent afterwards. */
+  end(status: GrpcStatus): void;
+  /** True when nothing can be sent any more: the call was ended, or the client is gone. */
+  readonly isEnded: boolean;
+}
+
+/** How a server hears of a call with messages from both sides. */
+export interface BidiListener {
+  message(message: Uint8Array): void;
+  /** The client will send no more. */
+  halfClosed(): void;
+  /** The call is over, however that came. */
+  closed(): void;
+}
+
+/** A method by how many messages go in each direction. What a handler throws becomes the call's status. */
+export type GrpcMethod =
+  | { readonly kind: "unary"; readonly answer: (request: Uint8Array, call: CallInfo) => Uint8Array }
+  | {
+      readonly kind: "serverStreaming";
+      readonly answer: (request: Uint8Array, call: StreamingCall) => void | Promise<void>;
+    }
+  | { readonly kind: "bidi"; readonly open: (call: StreamingCall) => BidiListener };
+
+const responseHeaders: readonly (readonly [name: string, value: string])[] = [
+  [":status", "200"],
+  ["content-type", "application/grpc"],
+];
+const headersBlock = encodeHeaders(responseHeaders);
+export const okStatus: GrpcStatus = { code: grpcCode.ok, message: "" };
+const okTrailers = encodeHeaders(statusHeaders(okStatus));
+
+/** Ends a stream on which nothing was sent. */
+export function refuse(stream: Http2Stream, status: GrpcStatus): void {
+  stream.end(encodeHeaders([...responseHeaders, ...statusHeaders(status)]));
+}
+
+/** One call on the server. */
+export class GrpcCall implements StreamingCall, StreamListener {
+  readonly #stream: Http2Stream;
+  readonly #headers: Headers;
+  readonly #method: GrpcMethod;
+  readonly #statusOf: (error: unknown, call: CallInfo) => GrpcStatus;
+  readonly #reader: MessageReader;
+  #hasSentHeaders = false;
+  #isEnded = false;
+  #request: Uint8Array | undefined;
+  #bidi: BidiListener | undefined;
+  #drained: (() => void)[] = [];
+
+  constructor(
+    stream: Http2Stream,
+    headers: Headers,
+    method: GrpcMethod,
+    maxMessageSize: number,
+    statusOf: (error: unknown, call: CallInfo) => GrpcStatus,
+  ) {
+    this.#stream = stream;
+    this.#headers = headers;
+    this.#method = method;
+    this.#statusOf = statusOf;
+    this.#reader = new MessageReader(maxMessageSize, headers.get("grpc-encoding"));
+  }
+
+  /** To be called once, when the stream knows its listener. */
+  open(): void {
+    if (this.#method.kind !== "bidi") return;
+    const { open } = this.#method;
+    this.#guard(() => {
+      this.#bidi = open(this);
+    });
+  }
+
+  header(name: string): string | undefined {
+    return this.#headers.get(name);
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  get waiting(): number {
+    return this.#stream.waitingParts;
+  }
+
+  send(message: Uint8Array): void {
+    if (this.#isEnded) return;
+    this.#sendHeaders();
+    this.#stream.sendData(framedMessage(message));
+  }
+
+  #sendHeaders(): void {
+    if (this.#hasSentHeaders) return;
+    this.#hasSentHeaders = true;
+    this.#stream.sendHeaders(headersBlock);
+  }
+
+  whenDrained(): Promise<void> {
+    if (this.#isEnded || this.#stream.waitingBytes === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#drained.push(resolve));
+  }
+
+  end(status: GrpcStatus): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    if (status.code === grpcCode.ok && this.#hasSentHeaders) this.#stream.end(okTrailers);
+    else if (this.#hasSentHeaders) this.#stream.end(encodeHeaders(statusHeaders(status)));
+    else refuse(this.#stream, status);
+    this.#over();
+  }
+
+  #over(): void {
+    this.#wakeUp();
+    const bidi = this.#bidi;
+    this.#bidi = undefined;
+    bidi?.closed();
+  }
+
+  #wakeUp(): void {
+    const drained = this.#drained;
+    this.#drained = [];
+    for (const resolve of drained) resolve();
+  }
+
+  /** Do something of the server's; what it throws ends the call. */
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.end(this.#statusOf(error, this));
+    }
+  }
+
+  // ---------------------------------------------------------------- from the stream
+
+  data(bytes: Uint8Array, from: number, to: number): void {
+    if (this.#isEnded) return;
+    const status = this.#reader.push(bytes, from, to, this.#onMessage);
+    if (status !== undefined) this.end(status);
+  }
+
+  readonly #onMessage = (message: Uint8Array): void => {
+    if (this.#isEnded) return;
+    if (this.#method.kind === "bidi") {
+      this.#guard(() => this.#bidi?.message(message));
+      return;
+    }
+    if (this.#request !== undefined)
+      this.end({ code: grpcCode.unimplemented, message: "the method takes one message only" });
+    this.#request = message;
+  };
+
+  halfClosed(): void {
+    if (this.#isEnded) return;
+    if (this.#reader.pending > 0) {
+      this.end({ code: grpcCode.internal, message: "the last message is cut off" });
+      return;
+    }
+    const method = this.#method;
+    if (method.kind === "bidi") {
+      this.#guard(() => this.#bidi?.halfClosed());
+      return;
+    }
+    const request = this.#request;
+    if (request === undefined) {
+      this.end({ code: grpcCode.internal, message: "the request is missing" });
+      return;
+    }
+    this.#guard(() => {
+      if (method.kind === "unary") {
+        this.send(method.answer(request, this));
+        this.end(okStatus);
+        return;
+      }
+      const done = method.answer(request, this);
+      if (done !== undefined) done.catch((error: unknown) => this.end(this.#statusOf(error, this)));
+    });
+  }
+
+  cancelled(): void {
+    this.#isEnded = true;
+    this.#over();
+  }
+
+  drained(): void {
+    this.#wakeUp();
+  }
+}

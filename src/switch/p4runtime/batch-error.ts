@@ -1,0 +1,52 @@
+import { Code } from "../../p4runtime/code.ts";
+import type { CallInfo } from "../grpc/grpc-call.ts";
+import type { GrpcStatus } from "../grpc/grpc-status.ts";
+import { batchStatus, MAX_BATCH } from "./error-details.ts";
+import { StatusError, statusOf } from "./status.ts";
+
+/** Members of a batch failed: one result per member, undefined for those that went well. */
+export class BatchError extends Error {
+  override readonly name = "BatchError";
+  readonly results: readonly (StatusError | undefined)[];
+
+  constructor(results: readonly (StatusError | undefined)[], message: string) {
+    super(message);
+    this.results = results;
+  }
+}
+
+/** Do something for one member of a batch; gives why it failed. */
+export function attempt(action: () => void): StatusError | undefined {
+  try {
+    action();
+    return undefined;
+  } catch (error) {
+    return statusOf(error);
+  }
+}
+
+/** @throws StatusError RESOURCE_EXHAUSTED when a batch is so large that its errors would not fit into one answer */
+export function checkBatch(count: number, what: string): void {
+  if (count > MAX_BATCH)
+    throw new StatusError(
+      Code.RESOURCE_EXHAUSTED,
+      `the request has ${count} ${what}, but at most ${MAX_BATCH} are taken at once, so that their errors fit into one answer; split it`,
+    );
+}
+
+/** gRPC for Node, which our own client is made with, takes headers of any size that HTTP/2 does. */
+function takesLongHeaders(call: CallInfo): boolean {
+  return call.header("user-agent")?.includes("grpc-node-js") ?? false;
+}
+
+/** How a call ends for which `error` was thrown. */
+export function callStatus(error: unknown, call: CallInfo): GrpcStatus {
+  if (error instanceof BatchError)
+    return {
+      code: Code.UNKNOWN,
+      message: error.message,
+      details: batchStatus(error.results, error.message, takesLongHeaders(call)),
+    };
+  const { code, message } = statusOf(error);
+  return { code, message };
+}
