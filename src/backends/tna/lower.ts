@@ -29,6 +29,7 @@ import { checkProgram } from "./check.ts";
 import { gatewayCondition } from "./conditions.ts";
 import { continued } from "./continued.ts";
 import { type EgressNeeds, egressNeeds, prunedStates } from "./egress.ts";
+import { flattened } from "./flat.ts";
 import { type FlowFacts, flowFacts } from "./flow.ts";
 import { checkHeaderKinds } from "./headers.ts";
 import type {
@@ -158,7 +159,7 @@ class ProgramLowering {
     const egress = this.#pipeline("egress", p.egress);
 
     const updates = p.checksums.filter((c) => c.update);
-    return {
+    return flattened({
       source: p,
       findings: [...this.#findings.values()],
       headerTypes: [
@@ -191,7 +192,7 @@ class ProgramLowering {
           this.#isAdded(h, "ingress"),
       ),
       egressDeparser,
-    };
+    });
   }
 
   #isAdded(header: string, gress: Gress): boolean {
@@ -210,8 +211,9 @@ class ProgramLowering {
     const fields: Member[] = [{ name: "origin", type: bit(8), doc: "how the packet came to egress" }];
     const padded = (name: string, width: number, type: Member["type"]): void => {
       const padding = (8 - (width % 8)) % 8;
-      if (padding > 0) fields.push({ name: `${name}_padding`, type: bit(padding), isPadding: true });
+      // Behind the field: in headers, too, a port is followed by its padding, and an action cannot shift and set at once.
       fields.push({ name, type });
+      if (padding > 0) fields.push({ name: `${name}_padding`, type: bit(padding), isPadding: true });
     };
     if (bridge.ingressPort) padded("ingress_port", 9, bit(9));
     for (const name of bridge.metadata) {
@@ -223,16 +225,10 @@ class ProgramLowering {
 
   #headerTypes(): TnaProgram["headerTypes"] {
     const p = this.#program;
-    const typeOf = (instance: string | undefined) => p.headers.find((h) => h.name === instance)?.headerType;
     return p.headerTypes.map((t) => ({
       name: this.#ids.headerTypes.get(t.name) ?? t.name,
       fields: t.fields,
       ...(t.doc === undefined ? {} : { doc: t.doc }),
-      ...(typeOf(p.packetIn) === t.name
-        ? { controllerHeader: "packet_in" as const }
-        : typeOf(p.packetOut) === t.name
-          ? { controllerHeader: "packet_out" as const }
-          : {}),
     }));
   }
 
@@ -527,7 +523,10 @@ class BlockLowering {
     const stages = stagesOf(statements, refuse);
     if (stages.length === 1) {
       const { steps, updates } = stepsOf(stages[0] ?? [], owner, this.#context);
-      if (updates.length === 0) return [{ kind: "steps", steps }];
+      // The compiler makes tables of their own of assignments to parts of one field, unless one action has them all.
+      const hasParts =
+        steps.length > 1 && steps.some((s) => s.kind === "assign" && s.target.kind === "slice");
+      if (updates.length === 0 && !hasParts) return [{ kind: "steps", steps }];
     }
     return stages.map((stage) => {
       const local = names.take("step_1", "");

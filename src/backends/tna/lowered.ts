@@ -50,7 +50,6 @@ export interface HeaderTypeText {
   readonly name: string;
   readonly doc?: string;
   readonly fields: readonly Member[];
-  readonly controllerHeader?: "packet_in" | "packet_out";
 }
 
 /** The header in front of a packet on its way from ingress to egress. */

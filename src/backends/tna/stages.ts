@@ -65,7 +65,7 @@ export interface Bits {
   readonly high: number;
 }
 
-function overlaps(a: Bits, b: Bits): boolean {
+export function overlaps(a: Bits, b: Bits): boolean {
   return a.key === b.key && a.low <= b.high && b.low <= a.high;
 }
 
@@ -114,7 +114,7 @@ export function atomsOf(e: Expression): readonly Bits[] {
   }
 }
 
-function bitsOf(t: Target): Bits {
+export function bitsOf(t: Target): Bits {
   switch (t.kind) {
     case "field":
       return { key: `hdr.${t.header}.${t.field}`, low: 0, high: widthOf(t.type) - 1 };

@@ -114,15 +114,13 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
             ip.if(
               intrinsic.checksum_failed,
               (then) => refuse(then, "drop_checksum"),
-              (whole) => {
-                whole.apply(route);
-                // After the subtraction: 0 was 1, and 255 was 0.
-                whole.if(event.eq(code.forwarded).and(ipv4.ttl.eq(0).or(ipv4.ttl.eq(255))), (then) =>
-                  refuse(then, "drop_ttl"),
-                );
-              },
+              (whole) => whole.apply(route),
             ),
         ),
+    );
+    // After the subtraction: 0 was 1, and 255 was 0.
+    s.if(event.eq(code.forwarded).and(ipv4.ttl.eq(0).or(ipv4.ttl.eq(255))), (then) =>
+      refuse(then, "drop_ttl"),
     );
     s.count(events, event.cast(bit(32)));
   });

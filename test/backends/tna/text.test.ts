@@ -177,7 +177,7 @@ describe("the P4 text of TNA", () => {
       deparser: ["h"],
     });
     const text = all(p);
-    expect(text).toMatch(/@padding bit<5> class_padding;\s+bit<3> class;/);
+    expect(text).toMatch(/bit<3> class;\s+@padding bit<5> class_padding;/);
     expect(text).toContain("hdr.bridge.class = 5;");
     expect(text).toContain("if (hdr.bridge.class == 5) {");
     expect(text).not.toContain("meta.class");

@@ -149,19 +149,26 @@ function deparserView(
   if (clone !== undefined && bridge !== undefined) {
     const fields = [
       `meta.${clone.origin}`,
-      ...(bridge.ingressPort ? ["0", `hdr.${bridge.header}.ingress_port`] : []),
+      ...(bridge.ingressPort ? [`hdr.${bridge.header}.ingress_port`, "0"] : []),
       // A clone starts with clear metadata.
       ...program.headerTypes
         .filter((t) => t.name === bridge.type)
         .flatMap((t) => t.fields.slice(1 + (bridge.ingressPort ? 2 : 0)).map(() => "0")),
     ];
     ingress.push(
-      group(
-        `mirror.emit<${bridge.type}>(`,
-        nest({ kind: "line", flat: "", hard: false }, `meta.${clone.session},`, line, list("{", fields, "}")),
-        { kind: "line", flat: "", hard: false },
-        ");",
-      ),
+      braces("if (ig_dprsr_md.mirror_type == MIRROR_CLONE)", [
+        group(
+          `mirror.emit<${bridge.type}>(`,
+          nest(
+            { kind: "line", flat: "", hard: false },
+            `meta.${clone.session},`,
+            line,
+            list("{", fields, "}"),
+          ),
+          { kind: "line", flat: "", hard: false },
+          ");",
+        ),
+      ]),
     );
   }
   const cut = clone?.cut;

@@ -1,7 +1,7 @@
 import { type ActionCall, typeName } from "../../../ir/index.ts";
 import { documented, memberTexts, objectTexts } from "../../p4text/declarations.ts";
 import { expression } from "../../p4text/expressions.ts";
-import { braces, concat, type Doc, hardline, lines, list } from "../../p4text/layout.ts";
+import { braces, concat, type Doc, lines, list } from "../../p4text/layout.ts";
 import { nameAnnotation, tableText } from "../../p4text/tables.ts";
 import type {
   HeaderTypeText,
@@ -124,14 +124,7 @@ function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
 }
 
 export function headerTypeText(type: HeaderTypeText): Doc {
-  const declaration = braces(`header ${type.name}`, members(type.fields));
-  return documented(
-    type.doc,
-    type.controllerHeader === undefined
-      ? declaration
-      : concat(`@controller_header("${type.controllerHeader}")`, hardline, declaration),
-    0,
-  );
+  return documented(type.doc, braces(`header ${type.name}`, members(type.fields)), 0);
 }
 
 export function members(fields: readonly Member[]): readonly Doc[] {

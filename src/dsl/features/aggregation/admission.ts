@@ -12,7 +12,7 @@ export function admissionControl(
   f: AggregationFields,
 ): ControlHandle {
   const { agg, request, base } = f;
-  const { REQUEST, FLAG, KIND, LENGTH } = f.names;
+  const { EVENT, REQUEST, FLAG, KIND, LENGTH } = f.names;
   const admission = p.control(
     "admission",
     "ingress",
@@ -33,7 +33,10 @@ export function admissionControl(
     }),
     reset: admission.action("is_reset", {}, (a) => a.set(request, REQUEST.reset)),
   };
-  const malformed = admission.action("malformed", {}, (a) => a.set(request, REQUEST.none));
+  const malformed = admission.action("malformed", {}, (a) => {
+    a.set(request, REQUEST.none);
+    a.set(f.event, EVENT.malformed);
+  });
   const headerOnly = (kind: NamedConstant) => ({
     version: f.names.VERSION,
     kind,

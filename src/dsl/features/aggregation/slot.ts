@@ -1,7 +1,7 @@
 import { type BitType, int } from "../../../ir/index.ts";
 import type { AggregatorEvent } from "../../../numeric/aggregator.ts";
 import { intrinsic, type ProgramBuilder } from "../../program.ts";
-import type { ControlHandle, Steps } from "../../steps.ts";
+import { type ControlHandle, exactly, type Steps } from "../../steps.ts";
 import { type Bool, mux, type Num, value } from "../../value.ts";
 import { choose } from "../choose.ts";
 import { controllerPort } from "../controllerport.ts";
@@ -15,90 +15,83 @@ export function slotControl(
   f: AggregationFields,
 ): ControlHandle {
   const { agg, lanes, event, isRequest } = f;
-  const { EVENT, RELATION, ROWS } = f.names;
+  const { EVENT, RELATION, REQUEST, ROWS } = f.names;
   const cpu = p.once(controllerPort);
   const slot = p.control("slot", "ingress", "Whether the request is in order, and the slot that it meets.");
   const round = slot.register("round", u32, cells(o), "round that the slot holds");
   const advance = slot.action(
     "advance_round",
     {},
-    (a) =>
+    (a) => {
+      a.set(f.taken, 1);
       a.update(round, {
         index: f.index,
         next: (old) => mux(isNewer(agg.round, old), agg.round, old),
         output: ({ old }) => relationOf(agg.round, old, RELATION),
         into: f.relation,
-      }),
+      });
+    },
     "serial comparison (RFC 1982); a newer round takes the slot",
   );
-  const peek = slot.action("peek_round", {}, (a) =>
+  const peek = slot.action("peek_round", {}, (a) => {
+    a.set(f.taken, 1);
+    // Asking counts nobody.
+    if (o.result === "allreduce") a.set(f.bit, 0);
     a.update(round, {
       index: f.index,
       next: (old) => old,
       output: ({ old }) => mux(agg.round.eq(old), RELATION.equal, RELATION.older),
       into: f.relation,
-    }),
-  );
-  const reset = slot.action("reset_round", {}, (a) =>
-    a.update(round, { index: f.index, next: () => agg.round }),
-  );
+    });
+  });
+  const reset = slot.action("reset_round", {}, (a) => {
+    a.set(f.taken, 1);
+    a.update(round, { index: f.index, next: () => agg.round });
+  });
   const emptyRow = slot.action("empty_row", {}, (a) => {
     a.setValid(lanes);
     for (const field of f.lane) a.set(field, 0);
   });
-  // What is refused stays dropped, and is counted.
+  const meet = slot.table("meet", {
+    doc: "what each request does to the round of its slot",
+    key: { request: exactly(f.request) },
+    actions: [advance, peek, reset],
+    size: 4,
+    constDefault: true,
+    entries: [
+      { key: { request: REQUEST.contribution }, run: advance.with({}) },
+      { key: { request: REQUEST.null }, run: advance.with({}) },
+      { key: { request: REQUEST.collect }, run: peek.with({}) },
+      { key: { request: REQUEST.reset }, run: reset.with({}) },
+    ],
+  });
+  // What is refused stays dropped, and is counted. Malformed requests have their event already.
   const refuse = (reason: AggregatorEvent) => (t: Steps) => t.set(event, EVENT[reason]);
-  const takeReset = (s: Steps): void => {
-    s.set(f.taken, 1);
-    s.call(reset);
-  };
-  const takeRequest = (s: Steps): void => {
-    s.set(f.taken, 1);
-    s.if(
-      isRequest("collect"),
-      (then) => {
-        then.call(peek);
-        // Asking counts nobody.
-        if (o.result === "allreduce") then.set(f.bit, 0);
-      },
-      (then) => then.call(advance),
-    );
-  };
+  const [isReset, isCollect] = [isRequest("reset"), isRequest("collect")];
   // The parameter server has no bit: it may ask and not contribute; a worker the other way round. Without a server workers ask.
   const roles: (readonly [Bool, (s: Steps) => void])[] =
     o.result === "ps"
       ? [
-          [isRequest("collect").and(f.bit.ne(0)), refuse("refused_unknown")],
-          [isRequest("collect").not().and(f.bit.eq(0)), refuse("refused_unknown")],
+          [isCollect.and(f.bit.ne(0)), refuse("refused_unknown")],
+          [isReset.not().and(isCollect.not()).and(f.bit.eq(0)), refuse("refused_unknown")],
         ]
-      : [[f.bit.eq(0), refuse("refused_unknown")]];
+      : [[isReset.not().and(f.bit.eq(0)), refuse("refused_unknown")]];
   slot.apply((s) => {
     s.if(isRequest("null").or(isRequest("collect")), (then) => then.call(emptyRow));
-    s.if(isRequest("none"), refuse("malformed"), (asked) =>
-      asked.if(
-        isRequest("reset"),
-        (t) =>
-          choose(
-            t,
-            [
-              [intrinsic.ingress_port.ne(cpu.port), refuse("malformed")],
-              [agg.slot.cast(u32).ge(ROWS), refuse("refused_unknown")],
-              // A copy that comes late must not touch what runs.
-              [f.admitted.eq(1), refuse("refused_reset")],
-            ],
-            takeReset,
-          ),
-        (t) =>
-          choose(
-            t,
-            [
-              [f.admitted.eq(0), refuse("refused_unknown")],
-              ...roles,
-              [agg.generation.ne(f.generation), refuse("refused_generation")],
-              [agg.scale.ne(f.scale), refuse("refused_scale")],
-            ],
-            takeRequest,
-          ),
+    s.if(isRequest("none").not(), (asked) =>
+      choose(
+        asked,
+        [
+          [isReset.and(intrinsic.ingress_port.ne(cpu.port)), refuse("malformed")],
+          [isReset.and(agg.slot.cast(u32).ge(ROWS)), refuse("refused_unknown")],
+          // A copy that comes late must not touch what runs.
+          [isReset.and(f.admitted.eq(1)), refuse("refused_reset")],
+          [isReset.not().and(f.admitted.eq(0)), refuse("refused_unknown")],
+          ...roles,
+          [isReset.not().and(agg.generation.ne(f.generation)), refuse("refused_generation")],
+          [isReset.not().and(agg.scale.ne(f.scale)), refuse("refused_scale")],
+        ],
+        (inOrder) => inOrder.apply(meet),
       ),
     );
   });

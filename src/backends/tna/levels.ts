@@ -1,0 +1,149 @@
+import { effectsOf, type Objects, objectsOf } from "./effects.ts";
+import { endsGress } from "./exits.ts";
+import type { Gress, TnaBlock, TnaPipeline, TnaProgram, TnaStatement } from "./lowered.ts";
+import { type Bits, overlaps } from "./stages.ts";
+
+/**
+ * The earliest stage of each statement that runs something, as far as data make it wait; how much a stage holds is not looked at. A
+ * table counts with its own stage, whatever its branches do.
+ */
+export type Levels = ReadonlyMap<TnaStatement, number>;
+
+interface Access extends Bits {
+  readonly level: number;
+  readonly isWrite: boolean;
+}
+
+/** What has been read and written on the ways to a point, by key. */
+type State = ReadonlyMap<string, readonly Access[]>;
+
+/** Objects of each block of a gress: of the gress itself under its name, of controls under their names. */
+export class Scopes {
+  readonly #objects = new Map<string, Objects>();
+  readonly #blocks = new Map<string, TnaBlock>();
+  readonly #controls = new Map<string, string>();
+
+  constructor(program: TnaProgram) {
+    for (const gress of ["ingress", "egress"] as const)
+      this.#add(gress, program[gress], objectsOf(gress, program[gress].actions));
+    for (const c of program.controls) this.#add(c.name, c, objectsOf(c.gress, c.actions, c.tables));
+  }
+
+  #add(name: string, pipeline: TnaPipeline, objects: Objects): void {
+    this.#objects.set(name, objects);
+    this.#blocks.set(name, pipeline.block);
+    for (const i of pipeline.instances) this.#controls.set(i.name, i.control);
+  }
+
+  /** Name of the control behind an instance. */
+  controlOf(instance: string): string {
+    return this.#controls.get(instance) ?? instance;
+  }
+
+  objects(scope: string): Objects {
+    return this.#objects.get(scope) ?? objectsOf("ingress", []);
+  }
+
+  block(scope: string): TnaBlock {
+    return this.#blocks.get(scope) ?? [];
+  }
+}
+
+/**
+ * Earliest stages in one gress. What reads a written field, or writes it again, comes a stage later; what writes a field that has been
+ * read comes in the same stage at the earliest, and so does what a condition or a table's hit asks for.
+ */
+export function levelsOf(scopes: Scopes, gress: Gress): Levels {
+  const walk = new LevelWalk(scopes);
+  walk.block(scopes.block(gress), gress, new Map(), { reads: [], level: 0 });
+  return walk.levels;
+}
+
+/** What stands around a statement: what its conditions read, and the stage that tables around it have. */
+interface Guard {
+  readonly reads: readonly Bits[];
+  readonly level: number;
+}
+
+class LevelWalk {
+  readonly levels = new Map<TnaStatement, number>();
+  readonly #scopes: Scopes;
+  /** After an exit, nothing comes in an earlier stage. */
+  #exited = 0;
+
+  constructor(scopes: Scopes) {
+    this.#scopes = scopes;
+  }
+
+  block(block: TnaBlock, scope: string, before: State, guard: Guard): State {
+    return block.reduce((state, s) => this.#statement(s, scope, state, guard), before);
+  }
+
+  #statement(s: TnaStatement, scope: string, state: State, guard: Guard): State {
+    const effects = effectsOf(s, this.#scopes.objects(scope));
+    switch (s.kind) {
+      case "if": {
+        const inner = { ...guard, reads: [...guard.reads, ...effects.reads] };
+        // No packet meets both what ends the gress here and what comes after.
+        if (endsGress(s)) {
+          this.block(s.whenTrue.slice(0, -1), scope, state, inner);
+          return state;
+        }
+        return join(
+          this.block(s.whenTrue, scope, state, inner),
+          this.block(s.whenFalse, scope, state, inner),
+        );
+      }
+      case "applyControl": {
+        const control = this.#scopes.controlOf(s.instance);
+        return this.block(this.#scopes.block(control), control, state, guard);
+      }
+      case "applyTable": {
+        const [level, after] = this.#leaf(s, effects, state, guard);
+        const inner = { ...guard, level };
+        return join(this.block(s.hit, scope, after, inner), this.block(s.miss, scope, after, inner));
+      }
+      default:
+        return this.#leaf(s, effects, state, guard)[1];
+    }
+  }
+
+  #leaf(
+    s: TnaStatement,
+    { reads, writes }: { readonly reads: readonly Bits[]; readonly writes: readonly Bits[] },
+    state: State,
+    guard: Guard,
+  ): readonly [number, State] {
+    const allReads = [...guard.reads, ...reads];
+    const after = (bits: Bits, isWrite: boolean): number =>
+      (state.get(bits.key) ?? []).reduce((level, a) => {
+        if (!overlaps(a, bits) || (!a.isWrite && !isWrite)) return level;
+        return Math.max(level, a.isWrite ? a.level + 1 : a.level);
+      }, 0);
+    const level = Math.max(
+      guard.level,
+      this.#exited,
+      ...allReads.map((r) => after(r, false)),
+      ...writes.map((w) => after(w, true)),
+    );
+    this.levels.set(s, level);
+    if (s.kind === "exit") this.#exited = level;
+    const next = new Map(state);
+    const note = (bits: Bits, isWrite: boolean): void => {
+      next.set(bits.key, [...(next.get(bits.key) ?? []), { ...bits, level, isWrite }]);
+    };
+    for (const r of allReads) note(r, false);
+    for (const w of writes) note(w, true);
+    return [level, next];
+  }
+}
+
+function join(a: State, b: State): State {
+  if (a === b) return a;
+  const joined = new Map(a);
+  for (const [key, accesses] of b) {
+    const known = joined.get(key) ?? [];
+    joined.set(key, known === accesses ? known : [...new Set([...known, ...accesses])]);
+  }
+  return joined;
+}
