@@ -14,7 +14,7 @@ do
   f.job = ProtoField.uint16("gradplane.aggregation.job", "job", base.DEC)
   f.generation = ProtoField.uint16("gradplane.aggregation.generation", "generation", base.DEC, nil, nil, "placement of the job; raised by the controller at each move")
   f.member = ProtoField.uint8("gradplane.aggregation.member", "member", base.DEC, { [255] = "COLLECTOR" }, nil, "worker 0..31, or 255 for the parameter server")
-  f.scale = ProtoField.uint8("gradplane.aggregation.scale", "scale", base.DEC, nil, nil, "numeric mode's exponent: fraction bits (int32, signed) or window base (fp32)")
+  f.scale = ProtoField.uint8("gradplane.aggregation.scale", "scale", base.DEC, nil, nil, "unit of the job: fraction bits (int32, fp16: signed), window base (fp32, bf16), first exponent (block)")
   f.slot = ProtoField.uint16("gradplane.aggregation.slot", "slot", base.DEC, nil, nil, "row of the switch's register grid = the job's slot base + row")
   f.lanes = ProtoField.uint8("gradplane.aggregation.lanes", "lanes", base.DEC, nil, nil, "lanes of a row")
   f.mode = ProtoField.uint8("gradplane.aggregation.mode", "mode", base.DEC, { [1] = "int32", [2] = "block", [3] = "fp32", [4] = "fp16", [5] = "bf16" }, nil, "numeric mode: 1 int32, 2 block, 3 fp32, 4 fp16, 5 bf16")

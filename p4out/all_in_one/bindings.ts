@@ -320,6 +320,15 @@ export type AdmissionMemberMatch = {
 /** What an entry of table admission.member does. */
 export type AdmissionMemberAction = AdmissionAdmitCall | AdmissionRefuseUnknownCall;
 
+/** Match of table slot.meet. */
+export type SlotMeetMatch = {
+  /** bit<8>, EXACT */
+  readonly request: Value;
+};
+
+/** What an entry of table slot.meet does. */
+export type SlotMeetAction = SlotAdvanceRoundCall | SlotPeekRoundCall | SlotResetRoundCall;
+
 /** Match of table answer.reply. */
 export type AnswerReplyMatch = {
   /** bit<8>, EXACT */
@@ -605,6 +614,15 @@ export function bind(client: BoundClient) {
           counter: bindDirectCounter<AdmissionMemberMatch, "no priority", "BOTH">(client, "admission.member"),
         },
       },
+      slot: {
+        /**
+         * what each request does to the round of its slot
+         * Its entries are constant.
+         */
+        meet: {
+          ...bindReadableEntries<SlotMeetMatch, SlotMeetAction>(client, "slot.meet"),
+        },
+      },
       answer: {
         /**
          * the answer to each outcome; what is refused has none
@@ -651,8 +669,8 @@ export function bind(client: BoundClient) {
       answer: {
         /**
          * what aggregation did with its packets
-         * 0: contribution, 1: null, 2: complete, 3: duplicate, 4: stale, 5: refused_unknown, 6: refused_generation, 7: refused_scale, 8: refused_reset, 9: malformed, 10: collect_result, 11: collect_pending, 12: reset
-         * Counts packets in 13 cells.
+         * 0: contribution, 1: null, 2: complete, 3: duplicate, 4: result_again, 5: stale, 6: refused_unknown, 7: refused_generation, 8: refused_scale, 9: refused_reset, 10: malformed, 11: collect_result, 12: collect_pending, 13: reset
+         * Counts packets in 14 cells.
          */
         events: bindCounter<"PACKETS">(client, "answer.events"),
       },

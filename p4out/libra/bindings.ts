@@ -198,6 +198,15 @@ export type AdmissionMemberMatch = {
 /** What an entry of table admission.member does. */
 export type AdmissionMemberAction = AdmissionAdmitCall | AdmissionRefuseUnknownCall;
 
+/** Match of table slot.meet. */
+export type SlotMeetMatch = {
+  /** bit<8>, EXACT */
+  readonly request: Value;
+};
+
+/** What an entry of table slot.meet does. */
+export type SlotMeetAction = SlotAdvanceRoundCall | SlotPeekRoundCall | SlotResetRoundCall;
+
 /** Match of table answer.reply. */
 export type AnswerReplyMatch = {
   /** bit<8>, EXACT */
@@ -390,6 +399,15 @@ export function bind(client: BoundClient) {
             "admission.member",
           ),
           counter: bindDirectCounter<AdmissionMemberMatch, "no priority", "BOTH">(client, "admission.member"),
+        },
+      },
+      slot: {
+        /**
+         * what each request does to the round of its slot
+         * Its entries are constant.
+         */
+        meet: {
+          ...bindReadableEntries<SlotMeetMatch, SlotMeetAction>(client, "slot.meet"),
         },
       },
       answer: {

@@ -50,6 +50,10 @@ const bit<8> ECMP_DROP_NO_MEMBER = 2;
 
 const bit<9> CPU_PORT = 192; // the controller's port
 
+// Bytes of a packet without lanes and with a row, from the IPv4 header on.
+const bit<16> LENGTH_EMPTY = 44;
+const bit<16> LENGTH_ROW   = 108;
+
 // What a packet asks for.
 const bit<8> REQUEST_NONE         = 0;
 const bit<8> REQUEST_CONTRIBUTION = 1;
@@ -67,15 +71,15 @@ const bit<8> AGGREGATION_CONTRIBUTION       = 0;
 const bit<8> AGGREGATION_NULL               = 1;
 const bit<8> AGGREGATION_COMPLETE           = 2;
 const bit<8> AGGREGATION_DUPLICATE          = 3;
-const bit<8> AGGREGATION_STALE              = 4;
-const bit<8> AGGREGATION_REFUSED_UNKNOWN    = 5;
-const bit<8> AGGREGATION_REFUSED_GENERATION = 6;
-const bit<8> AGGREGATION_REFUSED_SCALE      = 7;
-const bit<8> AGGREGATION_REFUSED_RESET      = 8;
-const bit<8> AGGREGATION_MALFORMED          = 9;
-const bit<8> AGGREGATION_COLLECT_RESULT     = 10;
-const bit<8> AGGREGATION_COLLECT_PENDING    = 11;
-const bit<8> AGGREGATION_RESET              = 12;
+const bit<8> AGGREGATION_STALE              = 5;
+const bit<8> AGGREGATION_REFUSED_UNKNOWN    = 6;
+const bit<8> AGGREGATION_REFUSED_GENERATION = 7;
+const bit<8> AGGREGATION_REFUSED_SCALE      = 8;
+const bit<8> AGGREGATION_REFUSED_RESET      = 9;
+const bit<8> AGGREGATION_MALFORMED          = 10;
+const bit<8> AGGREGATION_COLLECT_RESULT     = 11;
+const bit<8> AGGREGATION_COLLECT_PENDING    = 12;
+const bit<8> AGGREGATION_RESET              = 13;
 
 const bit<16> AGGREGATION_PORT   = 0x4750; // UDP destination port
 const bit<4> AGGREGATION_VERSION = 1;
@@ -99,10 +103,6 @@ const bit<8> MODE_INT32 = 1;
 
 const bit<8> LANES      = 16; // lanes of a row
 const bit<8> ANSWER_TTL = 64; // of packets that the switch makes
-
-// Bytes of a packet without lanes and with a row, from the IPv4 header on.
-const bit<16> LENGTH_EMPTY = 44;
-const bit<16> LENGTH_ROW   = 108;
 
 // The same from the UDP header on.
 const bit<16> UDP_LENGTH_EMPTY = 24;

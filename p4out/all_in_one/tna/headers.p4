@@ -11,10 +11,10 @@ const MirrorType_t MIRROR_CLONE = 1;
 // Brings to egress what only ingress knows.
 header bridge_t {
     bit<8> origin; // how the packet came to egress
-    @padding bit<7> ingress_port_padding;
     bit<9> ingress_port;
-    @padding bit<5> traffic_class_padding;
+    @padding bit<7> ingress_port_padding;
     bit<3> traffic_class;
+    @padding bit<5> traffic_class_padding;
 }
 
 header ethernet_t {
@@ -46,13 +46,11 @@ header udp_t {
     bit<16> checksum;
 }
 
-@controller_header("packet_in")
 header packet_in_t {
     bit<9> ingress_port;
     bit<7> padding;
 }
 
-@controller_header("packet_out")
 header packet_out_t {
     bit<9> egress_port; // port to leave by; not used when submitted
     bit<1> submit;      // 1: run the program on the packet as on any other; 0: send it as it is
@@ -67,7 +65,9 @@ header aggregation_t {
     bit<16> job;
     bit<16> generation; // placement of the job; raised by the controller at each move
     bit<8> member;      // worker 0..31, or 255 for the parameter server
-    bit<8> scale; // numeric mode's exponent: fraction bits (int32, signed) or window base (fp32)
+    // unit of the job: fraction bits (int32, fp16: signed), window base (fp32, bf16), first
+    // exponent (block)
+    bit<8> scale;
     bit<16> slot;       // row of the switch's register grid = the job's slot base + row
     bit<8> lanes;       // lanes of a row
     bit<8> mode;        // numeric mode: 1 int32, 2 block, 3 fp32, 4 fp16, 5 bf16
@@ -137,4 +137,5 @@ struct metadata_t {
     bool ipv4_checksum_failed;
     MirrorId_t clone_session;
     bit<8> clone_origin;
+    bit<1> group_hit;           // table group has hit
 }

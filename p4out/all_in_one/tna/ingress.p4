@@ -21,29 +21,18 @@ control SwitchIngress(inout headers_t hdr,
 
     apply {
         hdr.bridge.ingress_port = ig_intr_md.ingress_port;
-        from_controller.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        traffic_class.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        priority_queue.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        forwarding.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        if (hdr.aggregation.isValid()) {
+        if (hdr.packet_out.isValid() && hdr.packet_out.submit == 0) {
+            from_controller.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+        } else {
+            traffic_class.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+            priority_queue.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+            forwarding.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             admission.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        }
-        if (hdr.aggregation.isValid() && meta.local == 1) {
             slot.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        }
-        if (meta.slot_relation != ROUND_OLDER) {
             bitmap.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        }
-        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
             grid.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        }
-        if (meta.request_taken == 1) {
             outcome.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        }
-        if (hdr.aggregation.isValid() && meta.local == 1) {
             answer.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        }
-        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
             ecmp.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         }
     }

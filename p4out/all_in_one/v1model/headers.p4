@@ -51,7 +51,9 @@ header aggregation_t {
     bit<16> job;
     bit<16> generation; // placement of the job; raised by the controller at each move
     bit<8> member;      // worker 0..31, or 255 for the parameter server
-    bit<8> scale; // numeric mode's exponent: fraction bits (int32, signed) or window base (fp32)
+    // unit of the job: fraction bits (int32, fp16: signed), window base (fp32, bf16), first
+    // exponent (block)
+    bit<8> scale;
     bit<16> slot;       // row of the switch's register grid = the job's slot base + row
     bit<8> lanes;       // lanes of a row
     bit<8> mode;        // numeric mode: 1 int32, 2 block, 3 fp32, 4 fp16, 5 bf16

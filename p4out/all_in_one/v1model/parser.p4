@@ -43,13 +43,18 @@ parser SwitchParser(packet_in packet,
 
     state parse_aggregation {
         packet.extract(hdr.aggregation);
-        transition select(hdr.aggregation.version, hdr.aggregation.kind, hdr.aggregation.lanes) {
-            (AGGREGATION_VERSION, KIND_CONTRIBUTION, LANES): parse_lanes;
+        transition select(
+            hdr.aggregation.version,
+            hdr.aggregation.kind,
+            hdr.aggregation.lanes,
+            hdr.aggregation.mode
+        ) {
+            (AGGREGATION_VERSION, KIND_CONTRIBUTION, LANES, MODE_INT32): parse_row;
             default: accept;
         }
     }
 
-    state parse_lanes {
+    state parse_row {
         packet.extract(hdr.lanes);
         transition accept;
     }

@@ -8,8 +8,8 @@ const bit<8> ORIGIN_CLONE = 1;
 // Brings to egress what only ingress knows.
 header bridge_t {
     bit<8> origin; // how the packet came to egress
-    @padding bit<5> traffic_class_padding;
     bit<3> traffic_class;
+    @padding bit<5> traffic_class_padding;
 }
 
 header ethernet_t {
@@ -61,4 +61,5 @@ struct metadata_t {
     bit<8> spray_last;       // last of action spray
     bit<1> spray_goes_on;    // action spray has run, and goes on
     bool ipv4_checksum_failed;
+    bit<1> group_hit;        // table group has hit
 }

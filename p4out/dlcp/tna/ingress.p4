@@ -16,8 +16,6 @@ control SwitchIngress(inout headers_t hdr,
         traffic_class.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         priority_queue.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         forwarding.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
-            ecmp.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-        }
+        ecmp.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
     }
 }

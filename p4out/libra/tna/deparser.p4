@@ -8,7 +8,7 @@ control SwitchIngressDeparser(packet_out packet,
     Checksum() ipv4_checksum;
     // A mirror session for clones must have max_pkt_len 61: it cuts off lanes, which the egress
     // parser does not read. The length counts the 3 bytes of the bridge header.
-    Mirror(MIRROR_CLONE) mirror;
+    Mirror() mirror;
 
     apply {
         hdr.ipv4.hdr_checksum = ipv4_checksum.update({
@@ -25,7 +25,12 @@ control SwitchIngressDeparser(packet_out packet,
             hdr.ipv4.src_addr,
             hdr.ipv4.dst_addr
         });
-        mirror.emit<bridge_t>(meta.clone_session, {meta.clone_origin, 0, hdr.bridge.ingress_port});
+        if (ig_dprsr_md.mirror_type == MIRROR_CLONE) {
+            mirror.emit<bridge_t>(
+                meta.clone_session,
+                {meta.clone_origin, hdr.bridge.ingress_port, 0}
+            );
+        }
         packet.emit(hdr.bridge);
         packet.emit(hdr.ethernet);
         packet.emit(hdr.ipv4);

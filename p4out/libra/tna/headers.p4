@@ -11,8 +11,8 @@ const MirrorType_t MIRROR_CLONE = 1;
 // Brings to egress what only ingress knows.
 header bridge_t {
     bit<8> origin; // how the packet came to egress
-    @padding bit<7> ingress_port_padding;
     bit<9> ingress_port;
+    @padding bit<7> ingress_port_padding;
 }
 
 header ethernet_t {
@@ -44,13 +44,11 @@ header udp_t {
     bit<16> checksum;
 }
 
-@controller_header("packet_in")
 header packet_in_t {
     bit<9> ingress_port;
     bit<7> padding;
 }
 
-@controller_header("packet_out")
 header packet_out_t {
     bit<9> egress_port; // port to leave by; not used when submitted
     bit<1> submit;      // 1: run the program on the packet as on any other; 0: send it as it is

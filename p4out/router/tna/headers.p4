@@ -8,8 +8,8 @@ const bit<8> ORIGIN_CLONE = 1;
 // Brings to egress what only ingress knows.
 header bridge_t {
     bit<8> origin; // how the packet came to egress
-    @padding bit<7> ingress_port_padding;
     bit<9> ingress_port;
+    @padding bit<7> ingress_port_padding;
     bit<8> event;
 }
 
@@ -40,7 +40,6 @@ header ports_t {
     bit<16> dst_port;
 }
 
-@controller_header("packet_in")
 header to_controller_t {
     bit<9> ingress_port;
     bit<7> padding;

@@ -37,6 +37,7 @@ control Admission(inout headers_t hdr,
     @name(".admission.malformed")
     action malformed() {
         meta.aggregation_request = REQUEST_NONE;
+        meta.aggregation_event = AGGREGATION_MALFORMED;
     }
 
     // A member of the job, with the job's data.
@@ -67,6 +68,12 @@ control Admission(inout headers_t hdr,
     action refuse_unknown() {
         member_counter.count();
         meta.admitted = 0;
+    }
+
+    @name(".admission.step_1")
+    action step_1() {
+        meta.slot_index[9:1] = hdr.aggregation.slot[8:0];
+        meta.slot_index[0:0] = hdr.aggregation.round[0:0];
     }
 
     // Requests by kind; everything about their form is fixed by the program.
@@ -119,9 +126,10 @@ control Admission(inout headers_t hdr,
     }
 
     apply {
-        meta.slot_index[9:1] = hdr.aggregation.slot[8:0];
-        meta.slot_index[0:0] = hdr.aggregation.round[0:0];
-        shape.apply();
-        member.apply();
+        if (hdr.aggregation.isValid()) {
+            step_1();
+            shape.apply();
+            member.apply();
+        }
     }
 }

@@ -9,9 +9,9 @@ control Answer(inout headers_t hdr,
                inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
                inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
     // What aggregation did with its packets: 0 contribution, 1 null, 2 complete, 3 duplicate,
-    // 4 stale, 5 refused_unknown, 6 refused_generation, 7 refused_scale, 8 refused_reset,
-    // 9 malformed, 10 collect_result, 11 collect_pending, 12 reset.
-    @name(".answer.events") Counter<bit<64>, bit<8>>(13, CounterType_t.PACKETS) events;
+    // 4 result_again, 5 stale, 6 refused_unknown, 7 refused_generation, 8 refused_scale,
+    // 9 refused_reset, 10 malformed, 11 collect_result, 12 collect_pending, 13 reset.
+    @name(".answer.events") Counter<bit<64>, bit<8>>(14, CounterType_t.PACKETS) events;
 
     // Back to the sender, without the lanes.
     @name(".answer.acknowledge")
@@ -44,16 +44,16 @@ control Answer(inout headers_t hdr,
         hdr.ipv4.total_len = LENGTH_ROW;
         hdr.udp.length = UDP_LENGTH_ROW;
         hdr.udp.checksum = 0;
+        hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
+        hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
+        hdr.ipv4.ttl = ANSWER_TTL;
         ig_dprsr_md.mirror_type = MIRROR_CLONE;
         meta.clone_session = (bit<10>)meta.ack_session;
         meta.clone_origin = ORIGIN_CLONE;
         ig_tm_md.ucast_egress_port = meta.result_port;
         ig_dprsr_md.drop_ctl = 0;
-        hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
         hdr.ethernet.dst_addr = meta.server_mac;
-        hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
         hdr.ipv4.dst_addr = meta.server_addr;
-        hdr.ipv4.ttl = ANSWER_TTL;
     }
 
     // The completed row, to who asked for it.
@@ -136,7 +136,9 @@ control Answer(inout headers_t hdr,
     }
 
     apply {
-        reply.apply();
-        events.count(meta.aggregation_event);
+        if (hdr.aggregation.isValid() && meta.local == 1) {
+            reply.apply();
+            events.count(meta.aggregation_event);
+        }
     }
 }

@@ -51,7 +51,9 @@ control Bitmap(inout headers_t hdr,
     }
 
     apply {
-        count_worker_seen();
-        count_worker_arrived();
+        if (meta.slot_relation != ROUND_OLDER) {
+            count_worker_seen();
+            count_worker_arrived();
+        }
     }
 }

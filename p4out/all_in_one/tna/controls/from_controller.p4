@@ -9,12 +9,7 @@ control FromController(inout headers_t hdr,
                        inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
                        inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
     apply {
-        if (hdr.packet_out.isValid()) {
-            if (hdr.packet_out.submit == 0) {
-                ig_tm_md.ucast_egress_port = hdr.packet_out.egress_port;
-                hdr.packet_out.setInvalid();
-                exit;
-            }
-        }
+        ig_tm_md.ucast_egress_port = hdr.packet_out.egress_port;
+        hdr.packet_out.setInvalid();
     }
 }

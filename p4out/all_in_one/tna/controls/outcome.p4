@@ -9,24 +9,32 @@ control Outcome(inout headers_t hdr,
                 inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
                 inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
     apply {
-        if (meta.aggregation_request == REQUEST_RESET) {
-            meta.aggregation_event = AGGREGATION_RESET;
-        } else if (meta.aggregation_request == REQUEST_COLLECT) {
-            if (meta.slot_relation == ROUND_EQUAL && meta.workers_arrived == meta.full_mask) {
-                meta.aggregation_event = AGGREGATION_COLLECT_RESULT;
-            } else {
-                meta.aggregation_event = AGGREGATION_COLLECT_PENDING;
+        if (meta.request_taken == 1) {
+            if (meta.aggregation_request == REQUEST_RESET) {
+                meta.aggregation_event = AGGREGATION_RESET;
+            } else if (meta.aggregation_request != REQUEST_COLLECT
+                    && meta.slot_relation == ROUND_OLDER) {
+                meta.aggregation_event = AGGREGATION_STALE;
             }
-        } else if (meta.slot_relation == ROUND_OLDER) {
-            meta.aggregation_event = AGGREGATION_STALE;
-        } else if (meta.worker_seen != 0) {
-            meta.aggregation_event = AGGREGATION_DUPLICATE;
-        } else if (meta.workers_arrived == meta.full_mask) {
-            meta.aggregation_event = AGGREGATION_COMPLETE;
-        } else if (meta.aggregation_request == REQUEST_CONTRIBUTION) {
-            meta.aggregation_event = AGGREGATION_CONTRIBUTION;
-        } else {
-            meta.aggregation_event = AGGREGATION_NULL;
+        }
+        if (meta.request_taken == 1 && meta.aggregation_request != REQUEST_RESET) {
+            if (meta.aggregation_request == REQUEST_COLLECT) {
+                if (meta.slot_relation == ROUND_EQUAL && meta.workers_arrived == meta.full_mask) {
+                    meta.aggregation_event = AGGREGATION_COLLECT_RESULT;
+                } else {
+                    meta.aggregation_event = AGGREGATION_COLLECT_PENDING;
+                }
+            } else if (meta.slot_relation != ROUND_OLDER) {
+                if (meta.worker_seen != 0) {
+                    meta.aggregation_event = AGGREGATION_DUPLICATE;
+                } else if (meta.workers_arrived == meta.full_mask) {
+                    meta.aggregation_event = AGGREGATION_COMPLETE;
+                } else if (meta.aggregation_request == REQUEST_CONTRIBUTION) {
+                    meta.aggregation_event = AGGREGATION_CONTRIBUTION;
+                } else {
+                    meta.aggregation_event = AGGREGATION_NULL;
+                }
+            }
         }
     }
 }

@@ -50,10 +50,14 @@ control SelectiveDrop(inout headers_t hdr,
         if (hdr.ipv4.isValid() && hdr.bridge.origin != ORIGIN_CLONE) {
             if (hdr.bridge.traffic_class != CLASS_CONTROL) {
                 threshold.apply();
-                if (meta.keep_goes_on == 1) {
-                    keep_rest();
-                }
             }
+        }
+        if (hdr.ipv4.isValid() && hdr.bridge.origin != ORIGIN_CLONE) {
+            if (hdr.bridge.traffic_class != CLASS_CONTROL && meta.keep_goes_on == 1) {
+                keep_rest();
+            }
+        }
+        if (hdr.ipv4.isValid() && hdr.bridge.origin != ORIGIN_CLONE) {
             if (meta.queue_excess != 0) {
                 if (hdr.ipv4.ecn == ECN_NON_ECT) {
                     eg_dprsr_md.drop_ctl = 1;
@@ -63,6 +67,8 @@ control SelectiveDrop(inout headers_t hdr,
                     meta.drop_event = SELECTIVE_DROP_MARKED;
                 }
             }
+        }
+        if (hdr.ipv4.isValid() && hdr.bridge.origin != ORIGIN_CLONE) {
             events.count(meta.drop_event);
         }
     }

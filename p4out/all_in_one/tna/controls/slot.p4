@@ -29,6 +29,7 @@ control Slot(inout headers_t hdr,
     // Serial comparison (RFC 1982); a newer round takes the slot.
     @name(".slot.advance_round")
     action advance_round() {
+        meta.request_taken = 1;
         meta.slot_relation = advance_round_round.execute(meta.slot_index);
     }
 
@@ -43,6 +44,7 @@ control Slot(inout headers_t hdr,
 
     @name(".slot.peek_round")
     action peek_round() {
+        meta.request_taken = 1;
         meta.slot_relation = peek_round_round.execute(meta.slot_index);
     }
 
@@ -54,6 +56,7 @@ control Slot(inout headers_t hdr,
 
     @name(".slot.reset_round")
     action reset_round() {
+        meta.request_taken = 1;
         reset_round_round.execute(meta.slot_index);
     }
 
@@ -78,40 +81,60 @@ control Slot(inout headers_t hdr,
         hdr.lanes.lane_15 = 0;
     }
 
-    apply {
-        if (meta.aggregation_request == REQUEST_NULL
-                || meta.aggregation_request == REQUEST_COLLECT) {
-            empty_row();
+    // What each request does to the round of its slot.
+    @name(".slot.meet")
+    table meet {
+        key = {
+            meta.aggregation_request: exact @name("request");
         }
-        if (meta.aggregation_request == REQUEST_NONE) {
-            meta.aggregation_event = AGGREGATION_MALFORMED;
-        } else if (meta.aggregation_request == REQUEST_RESET) {
-            if (ig_intr_md.ingress_port != CPU_PORT) {
-                meta.aggregation_event = AGGREGATION_MALFORMED;
-            } else if (hdr.aggregation.slot >= 512) {
-                meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-            } else if (meta.admitted == 1) {
-                meta.aggregation_event = AGGREGATION_REFUSED_RESET;
-            } else {
-                meta.request_taken = 1;
-                reset_round();
+        actions = {
+            advance_round;
+            peek_round;
+            reset_round;
+            @defaultonly NoAction;
+        }
+        size = 4;
+        const entries = {
+            REQUEST_CONTRIBUTION: advance_round();
+            REQUEST_NULL:         advance_round();
+            REQUEST_COLLECT:      peek_round();
+            REQUEST_RESET:        reset_round();
+        }
+        const default_action = NoAction();
+    }
+
+    apply {
+        if (hdr.aggregation.isValid() && meta.local == 1) {
+            if (meta.aggregation_request == REQUEST_NULL
+                    || meta.aggregation_request == REQUEST_COLLECT) {
+                empty_row();
             }
-        } else if (meta.admitted == 0) {
-            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-        } else if (meta.aggregation_request == REQUEST_COLLECT && meta.worker_bit != 0) {
-            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-        } else if (meta.aggregation_request != REQUEST_COLLECT && meta.worker_bit == 0) {
-            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-        } else if (hdr.aggregation.generation != meta.job_generation) {
-            meta.aggregation_event = AGGREGATION_REFUSED_GENERATION;
-        } else if (hdr.aggregation.scale != meta.job_scale) {
-            meta.aggregation_event = AGGREGATION_REFUSED_SCALE;
-        } else {
-            meta.request_taken = 1;
-            if (meta.aggregation_request == REQUEST_COLLECT) {
-                peek_round();
-            } else {
-                advance_round();
+            if (meta.aggregation_request != REQUEST_NONE) {
+                if (meta.aggregation_request == REQUEST_RESET
+                        && ig_intr_md.ingress_port != CPU_PORT) {
+                    meta.aggregation_event = AGGREGATION_MALFORMED;
+                } else if (meta.aggregation_request == REQUEST_RESET
+                        && hdr.aggregation.slot >= 512) {
+                    meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+                } else if (meta.aggregation_request == REQUEST_RESET && meta.admitted == 1) {
+                    meta.aggregation_event = AGGREGATION_REFUSED_RESET;
+                } else if (meta.aggregation_request != REQUEST_RESET && meta.admitted == 0) {
+                    meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+                } else if (meta.aggregation_request == REQUEST_COLLECT && meta.worker_bit != 0) {
+                    meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+                } else if (meta.aggregation_request != REQUEST_RESET
+                        && meta.aggregation_request != REQUEST_COLLECT
+                        && meta.worker_bit == 0) {
+                    meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+                } else if (meta.aggregation_request != REQUEST_RESET
+                        && hdr.aggregation.generation != meta.job_generation) {
+                    meta.aggregation_event = AGGREGATION_REFUSED_GENERATION;
+                } else if (meta.aggregation_request != REQUEST_RESET
+                        && hdr.aggregation.scale != meta.job_scale) {
+                    meta.aggregation_event = AGGREGATION_REFUSED_SCALE;
+                } else {
+                    meet.apply();
+                }
             }
         }
     }

@@ -6,9 +6,9 @@ control Answer(inout headers_t hdr,
                inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {
     // What aggregation did with its packets: 0 contribution, 1 null, 2 complete, 3 duplicate,
-    // 4 stale, 5 refused_unknown, 6 refused_generation, 7 refused_scale, 8 refused_reset,
-    // 9 malformed, 10 collect_result, 11 collect_pending, 12 reset.
-    @name(".answer.events") counter(13, CounterType.packets) events;
+    // 4 result_again, 5 stale, 6 refused_unknown, 7 refused_generation, 8 refused_scale,
+    // 9 refused_reset, 10 malformed, 11 collect_result, 12 collect_pending, 13 reset.
+    @name(".answer.events") counter(14, CounterType.packets) events;
 
     // Back to the sender, without the lanes.
     @name(".answer.acknowledge")
@@ -40,13 +40,13 @@ control Answer(inout headers_t hdr,
         hdr.ipv4.total_len = LENGTH_ROW;
         hdr.udp.length = UDP_LENGTH_ROW;
         hdr.udp.checksum = 0;
+        hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
+        hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
+        hdr.ipv4.ttl = ANSWER_TTL;
         clone(CloneType.I2E, (bit<32>)meta.ack_session);
         standard_metadata.egress_spec = meta.result_port;
-        hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
         hdr.ethernet.dst_addr = meta.server_mac;
-        hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
         hdr.ipv4.dst_addr = meta.server_addr;
-        hdr.ipv4.ttl = ANSWER_TTL;
     }
 
     // The completed row, to who asked for it.

@@ -92,12 +92,22 @@ control Ecmp(inout headers_t hdr,
     }
 
     apply {
-        if (group.apply().hit) {
-            if (meta.spray_goes_on == 1) {
+        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
+            if (group.apply().hit) {
+                meta.group_hit = 1;
+            }
+        }
+        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
+            if (meta.group_hit == 1 && meta.spray_goes_on == 1) {
                 spray_rest();
             }
+        }
+        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED
+                && meta.group_hit == 1) {
             member.apply();
         }
-        events.count(meta.ecmp_event);
+        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
+            events.count(meta.ecmp_event);
+        }
     }
 }

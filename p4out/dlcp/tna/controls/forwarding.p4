@@ -82,11 +82,11 @@ control Forwarding(inout headers_t hdr,
             meta.forwarding_event = FORWARDING_DROP_CHECKSUM;
         } else {
             route.apply();
-            if (meta.forwarding_event == FORWARDING_FORWARDED
-                    && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)) {
-                ig_dprsr_md.drop_ctl = 1;
-                meta.forwarding_event = FORWARDING_DROP_TTL;
-            }
+        }
+        if (meta.forwarding_event == FORWARDING_FORWARDED
+                && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)) {
+            ig_dprsr_md.drop_ctl = 1;
+            meta.forwarding_event = FORWARDING_DROP_TTL;
         }
         events.count(meta.forwarding_event);
     }

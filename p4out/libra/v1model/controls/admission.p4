@@ -33,6 +33,7 @@ control Admission(inout headers_t hdr,
     @name(".admission.malformed")
     action malformed() {
         meta.aggregation_request = REQUEST_NONE;
+        meta.aggregation_event = AGGREGATION_MALFORMED;
     }
 
     // A member of the job, with the job's data.

@@ -11,6 +11,7 @@ control Slot(inout headers_t hdr,
     // Serial comparison (RFC 1982); a newer round takes the slot.
     @name(".slot.advance_round")
     action advance_round() {
+        meta.request_taken = 1;
         @atomic {
             bit<32> round_old;
             round.read(round_old, (bit<32>)meta.slot_index);
@@ -29,6 +30,7 @@ control Slot(inout headers_t hdr,
 
     @name(".slot.peek_round")
     action peek_round() {
+        meta.request_taken = 1;
         @atomic {
             bit<32> round_old;
             round.read(round_old, (bit<32>)meta.slot_index);
@@ -38,6 +40,7 @@ control Slot(inout headers_t hdr,
 
     @name(".slot.reset_round")
     action reset_round() {
+        meta.request_taken = 1;
         @atomic {
             round.write((bit<32>)meta.slot_index, hdr.aggregation.round);
         }
@@ -80,40 +83,57 @@ control Slot(inout headers_t hdr,
         hdr.lanes.lane_31 = 0;
     }
 
+    // What each request does to the round of its slot.
+    @name(".slot.meet")
+    table meet {
+        key = {
+            meta.aggregation_request: exact @name("request");
+        }
+        actions = {
+            advance_round;
+            peek_round;
+            reset_round;
+            @defaultonly NoAction;
+        }
+        const entries = {
+            REQUEST_CONTRIBUTION: advance_round();
+            REQUEST_NULL:         advance_round();
+            REQUEST_COLLECT:      peek_round();
+            REQUEST_RESET:        reset_round();
+        }
+        const default_action = NoAction();
+    }
+
     apply {
         if (meta.aggregation_request == REQUEST_NULL
                 || meta.aggregation_request == REQUEST_COLLECT) {
             empty_row();
         }
-        if (meta.aggregation_request == REQUEST_NONE) {
-            meta.aggregation_event = AGGREGATION_MALFORMED;
-        } else if (meta.aggregation_request == REQUEST_RESET) {
-            if (standard_metadata.ingress_port != CPU_PORT) {
+        if (meta.aggregation_request != REQUEST_NONE) {
+            if (meta.aggregation_request == REQUEST_RESET
+                    && standard_metadata.ingress_port != CPU_PORT) {
                 meta.aggregation_event = AGGREGATION_MALFORMED;
-            } else if ((bit<32>)hdr.aggregation.slot >= ROWS) {
+            } else if (meta.aggregation_request == REQUEST_RESET
+                    && (bit<32>)hdr.aggregation.slot >= ROWS) {
                 meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-            } else if (meta.admitted == 1) {
+            } else if (meta.aggregation_request == REQUEST_RESET && meta.admitted == 1) {
                 meta.aggregation_event = AGGREGATION_REFUSED_RESET;
+            } else if (meta.aggregation_request != REQUEST_RESET && meta.admitted == 0) {
+                meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+            } else if (meta.aggregation_request == REQUEST_COLLECT && meta.worker_bit != 0) {
+                meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+            } else if (meta.aggregation_request != REQUEST_RESET
+                    && meta.aggregation_request != REQUEST_COLLECT
+                    && meta.worker_bit == 0) {
+                meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+            } else if (meta.aggregation_request != REQUEST_RESET
+                    && hdr.aggregation.generation != meta.job_generation) {
+                meta.aggregation_event = AGGREGATION_REFUSED_GENERATION;
+            } else if (meta.aggregation_request != REQUEST_RESET
+                    && hdr.aggregation.scale != meta.job_scale) {
+                meta.aggregation_event = AGGREGATION_REFUSED_SCALE;
             } else {
-                meta.request_taken = 1;
-                reset_round();
-            }
-        } else if (meta.admitted == 0) {
-            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-        } else if (meta.aggregation_request == REQUEST_COLLECT && meta.worker_bit != 0) {
-            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-        } else if (meta.aggregation_request != REQUEST_COLLECT && meta.worker_bit == 0) {
-            meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-        } else if (hdr.aggregation.generation != meta.job_generation) {
-            meta.aggregation_event = AGGREGATION_REFUSED_GENERATION;
-        } else if (hdr.aggregation.scale != meta.job_scale) {
-            meta.aggregation_event = AGGREGATION_REFUSED_SCALE;
-        } else {
-            meta.request_taken = 1;
-            if (meta.aggregation_request == REQUEST_COLLECT) {
-                peek_round();
-            } else {
-                advance_round();
+                meet.apply();
             }
         }
     }

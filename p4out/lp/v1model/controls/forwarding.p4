@@ -75,11 +75,11 @@ control Forwarding(inout headers_t hdr,
             meta.forwarding_event = FORWARDING_DROP_CHECKSUM;
         } else {
             route.apply();
-            if (meta.forwarding_event == FORWARDING_FORWARDED
-                    && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)) {
-                mark_to_drop(standard_metadata);
-                meta.forwarding_event = FORWARDING_DROP_TTL;
-            }
+        }
+        if (meta.forwarding_event == FORWARDING_FORWARDED
+                && (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 255)) {
+            mark_to_drop(standard_metadata);
+            meta.forwarding_event = FORWARDING_DROP_TTL;
         }
         events.count((bit<32>)meta.forwarding_event);
     }

@@ -41,9 +41,17 @@ control AccessList(inout headers_t hdr,
     }
 
     apply {
-        if (hdr.ports.isValid()) {
-            meta.acl_port = hdr.ports.dst_port;
+        if (hdr.ipv4.isValid() && hdr.ipv4.version == 4) {
+            if (!hdr.ipv4.isValid() || !meta.ipv4_checksum_failed) {
+                if (hdr.ports.isValid()) {
+                    meta.acl_port = hdr.ports.dst_port;
+                }
+            }
         }
-        rules.apply();
+        if (hdr.ipv4.isValid() && hdr.ipv4.version == 4) {
+            if (!hdr.ipv4.isValid() || !meta.ipv4_checksum_failed) {
+                rules.apply();
+            }
+        }
     }
 }

@@ -19,19 +19,28 @@ control Router(inout headers_t hdr,
         if (!hdr.ipv4.isValid() || hdr.ipv4.version != 4) {
             ig_dprsr_md.drop_ctl = 1;
             hdr.bridge.event = EVENT_DROP_NOT_IPV4;
-        } else if (hdr.ipv4.isValid() && meta.ipv4_checksum_failed) {
-            ig_dprsr_md.drop_ctl = 1;
-            hdr.bridge.event = EVENT_DROP_CHECKSUM;
-        } else {
-            access_list.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-            if (meta.denied == 1) {
+        }
+        if (hdr.ipv4.isValid() && hdr.ipv4.version == 4) {
+            if (hdr.ipv4.isValid() && meta.ipv4_checksum_failed) {
                 ig_dprsr_md.drop_ctl = 1;
-                hdr.bridge.event = EVENT_DROP_DENIED;
-            } else if (hdr.ipv4.ttl <= 1) {
-                ig_tm_md.ucast_egress_port = CPU_PORT;
-                hdr.bridge.event = EVENT_PUNT_TTL;
-            } else {
-                routing.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+                hdr.bridge.event = EVENT_DROP_CHECKSUM;
+            }
+        }
+        access_list.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+        if (hdr.ipv4.isValid() && hdr.ipv4.version == 4) {
+            if (!hdr.ipv4.isValid() || !meta.ipv4_checksum_failed) {
+                if (meta.denied == 1) {
+                    ig_dprsr_md.drop_ctl = 1;
+                    hdr.bridge.event = EVENT_DROP_DENIED;
+                }
+                if (meta.denied != 1) {
+                    if (hdr.ipv4.ttl <= 1) {
+                        ig_tm_md.ucast_egress_port = CPU_PORT;
+                        hdr.bridge.event = EVENT_PUNT_TTL;
+                    } else {
+                        routing.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+                    }
+                }
             }
         }
         events.count(hdr.bridge.event);
