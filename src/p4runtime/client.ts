@@ -438,6 +438,11 @@ export class P4RuntimeClient {
     this.#session.send({ update: { case: "packet", value: { payload, metadata: values } } });
   }
 
+  /** Give up a switch that hangs: as if the stream had broken, so that `onDisconnect` is called. The client is of no use afterwards. */
+  abandon(reason: string): void {
+    this.#session.fail(new P4RuntimeError(Code.UNAVAILABLE, this.address, "StreamChannel", reason));
+  }
+
   /** End the stream and the connection. Further calls wait for the same end. */
   close(): Promise<void> {
     this.#closing ??= this.#session.close().then(() => this.#connection.close());

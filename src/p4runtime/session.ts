@@ -137,6 +137,12 @@ export class Session {
     this.#stream.write(message);
   }
 
+  /** Takes the stream for broken. */
+  fail(error: P4RuntimeError): void {
+    this.#disconnected(error);
+    this.#stream?.cancel();
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -1,0 +1,358 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type BackoffOptions,
+  cookieOf,
+  type Entity,
+  type P4RuntimeClient,
+  P4RuntimeWriteError,
+  SteadyClient,
+  type SteadyState,
+} from "../p4runtime/index.ts";
+import { differenceOf } from "./diff.ts";
+import { IntentBook, type Intentions } from "./intent.ts";
+import type { Outage } from "./paths.ts";
+import { planOf } from "./plan.ts";
+import { applyPlan, readDifference, reconcile } from "./reconcile.ts";
+import { type ControllerState, EMPTY_STATE, type StateStore } from "./statefile.ts";
+import type { LoadableProgram } from "./switchsession.ts";
+import { checkTopology, type SwitchNode, switchNamed } from "./topology.ts";
+
+export interface FleetOptions extends Omit<Intentions, "outage" | "placements"> {
+  readonly program: LoadableProgram;
+  /** Where it is kept which switches are drained. */
+  readonly state?: StateStore;
+  /** Delete what somebody else writes. */
+  readonly undoDrift?: boolean;
+  /** Milliseconds between two looks at each switch: 30,000. What is not as it should be is repaired. */
+  readonly inspect?: number;
+  /** Milliseconds between two signs of life: 500; and without an answer after which a switch is lost: 5000. */
+  readonly heartbeat?: number;
+  readonly silence?: number;
+  readonly backoff?: BackoffOptions;
+  readonly onNotice?: (notice: FleetNotice) => void;
+}
+
+/** What happened, for logs. */
+export type FleetNotice =
+  | {
+      readonly kind: "switch";
+      readonly name: string;
+      readonly state: SwitchState["kind"];
+      readonly reason?: string;
+    }
+  | { readonly kind: "written"; readonly name: string; readonly updates: number; readonly pushed: boolean }
+  | { readonly kind: "drift"; readonly name: string; readonly entities: number; readonly undone: boolean }
+  | { readonly kind: "failed"; readonly name: string; readonly reason: string }
+  | { readonly kind: "drained" | "restored"; readonly name: string };
+
+/** Where a switch stands. */
+export type SwitchState =
+  | { readonly kind: "connecting" }
+  | { readonly kind: "ready"; readonly entries: number }
+  /** Another controller with a higher election id has it. */
+  | { readonly kind: "deposed" }
+  | { readonly kind: "lost"; readonly reason: string };
+
+interface Steered {
+  readonly node: SwitchNode;
+  readonly steady: SteadyClient;
+  state: SwitchState;
+  /** What is on the switch, as far as this controller knows; undefined when it has to look. */
+  mirror: readonly Entity[] | undefined;
+  isWorking: boolean;
+  /** What is wanted has changed since the work began. */
+  isStale: boolean;
+  updates: number;
+  failures: number;
+  drift: number;
+}
+
+/**
+ * Keeps many switches as they should be. What should be is computed anew whenever something changes (a switch is lost or comes back, one is
+ * drained), and each switch is written only what is different: so every repair can be broken off at any point and is finished by the next
+ * look, by this controller or another.
+ */
+export class Fleet {
+  readonly #options: FleetOptions;
+  readonly #switches = new Map<string, Steered>();
+  readonly #stop = new AbortController();
+  readonly #loops = new Set<Promise<void>>();
+  readonly #electionId = BigInt(Date.now());
+  #state: ControllerState;
+  #book: IntentBook;
+
+  private constructor(options: FleetOptions, state: ControllerState) {
+    this.#options = options;
+    this.#state = state;
+    this.#book = this.#newBook();
+  }
+
+  /** Begins to steer; switches that cannot be reached are tried again until it is closed. @throws TopologyError, StateError */
+  static async start(options: FleetOptions): Promise<Fleet> {
+    checkTopology(options.topology);
+    const fleet = new Fleet(options, (await options.state?.load()) ?? EMPTY_STATE);
+    for (const node of options.topology.switches) fleet.#add(node);
+    fleet.#book = fleet.#newBook();
+    fleet.#inBackground(() => fleet.#inspect());
+    return fleet;
+  }
+
+  get drained(): readonly string[] {
+    return this.#state.drained;
+  }
+
+  /** Each switch, with figures since the start. */
+  status(): readonly {
+    readonly name: string;
+    readonly target: string;
+    readonly state: SwitchState;
+    readonly isDrained: boolean;
+    readonly connects: number;
+    readonly updates: number;
+    readonly failures: number;
+    readonly drift: number;
+  }[] {
+    return [...this.#switches.values()].map(({ node, steady, state, updates, failures, drift }) => ({
+      name: node.name,
+      target: node.target,
+      state,
+      isDrained: this.#state.drained.includes(node.name),
+      connects: steady.connects,
+      updates,
+      failures,
+      drift,
+    }));
+  }
+
+  /** Keeps traffic off a switch where there is another way, until it is restored. @throws TopologyError, StateError */
+  async drain(name: string): Promise<void> {
+    switchNamed(this.#options.topology, name);
+    if (this.#state.drained.includes(name)) return;
+    await this.#change({ ...this.#state, drained: [...this.#state.drained, name] });
+    this.#notice({ kind: "drained", name });
+  }
+
+  async restore(name: string): Promise<void> {
+    switchNamed(this.#options.topology, name);
+    if (!this.#state.drained.includes(name)) return;
+    await this.#change({ ...this.#state, drained: this.#state.drained.filter((other) => other !== name) });
+    this.#notice({ kind: "restored", name });
+  }
+
+  /** Leaves the switches as they are. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([...this.#switches.values()].map(({ steady }) => steady.close()));
+    await Promise.all(this.#loops);
+  }
+
+  async #change(state: ControllerState): Promise<void> {
+    await this.#options.state?.save(state);
+    this.#state = state;
+    this.#replan();
+  }
+
+  #add(node: SwitchNode): void {
+    const { backoff } = this.#options;
+    const steady = SteadyClient.open({
+      address: node.target,
+      deviceId: node.deviceId,
+      ...(node.tls === undefined ? {} : { tls: node.tls }),
+      ...(backoff === undefined ? {} : { backoff }),
+      electionId: () => this.#electionId,
+      prepare: (client, signal) => this.#prepare(node, client, signal),
+      onState: (state) => this.#connected(node, state),
+    });
+    this.#switches.set(node.name, {
+      node,
+      steady,
+      state: { kind: "connecting" },
+      mirror: undefined,
+      isWorking: false,
+      isStale: false,
+      updates: 0,
+      failures: 0,
+      drift: 0,
+    });
+    this.#inBackground(() => this.#watch(node.name));
+  }
+
+  /** On a new connection: the right program, and what should be there. */
+  async #prepare(node: SwitchNode, client: P4RuntimeClient, signal: AbortSignal): Promise<void> {
+    const { p4info, deviceConfig } = this.#options.program;
+    if (!client.isPrimary) return;
+    const isLoaded = (await client.getCookie({ signal })) === cookieOf(p4info, deviceConfig);
+    if (isLoaded) await client.useProgram(p4info);
+    else await client.pushPipeline(p4info, deviceConfig, { signal });
+    await this.#reconcile(node.name, client, signal, !isLoaded);
+  }
+
+  #connected(node: SwitchNode, state: SteadyState): void {
+    const steered = this.#switches.get(node.name);
+    if (steered === undefined || this.#stop.signal.aborted) return;
+    switch (state.kind) {
+      case "ready":
+        this.#become(
+          steered,
+          state.isPrimary ? { kind: "ready", entries: steered.mirror?.length ?? 0 } : { kind: "deposed" },
+        );
+        return;
+      case "waiting":
+        steered.mirror = undefined;
+        this.#become(steered, { kind: "lost", reason: state.reason.message });
+        return;
+      default:
+    }
+  }
+
+  /** A switch that comes or goes changes what the others should have. */
+  #become(steered: Steered, state: SwitchState): void {
+    const before = steered.state.kind;
+    steered.state = state;
+    if (before === state.kind) return;
+    const reason = state.kind === "lost" ? { reason: state.reason } : {};
+    this.#notice({ kind: "switch", name: steered.node.name, state: state.kind, ...reason });
+    this.#replan();
+  }
+
+  /** @param except a switch that is there after all: it is just being made ready */
+  #newBook(except?: string): IntentBook {
+    const lost = [...this.#switches.values()]
+      .filter(({ node, state }) => state.kind === "lost" && node.name !== except)
+      .map(({ node }) => node.name);
+    const outage: Outage = {
+      switches: new Set(lost),
+      links: new Set(),
+      drained: new Set(this.#state.drained),
+    };
+    return new IntentBook({ ...this.#options, outage, placements: this.#state.placements });
+  }
+
+  #replan(): void {
+    this.#book = this.#newBook();
+    for (const { node, state } of this.#switches.values())
+      if (state.kind === "ready") this.#repair(node.name);
+  }
+
+  /** Writes what has changed, one repair of a switch at a time. */
+  #repair(name: string): void {
+    const steered = this.#switches.get(name);
+    if (steered === undefined) return;
+    steered.isStale = true;
+    if (steered.isWorking) return;
+    steered.isWorking = true;
+    this.#inBackground(async () => {
+      try {
+        while (steered.isStale && !this.#stop.signal.aborted) {
+          steered.isStale = false;
+          const { client } = steered.steady;
+          if (client?.isPrimary === true) await this.#reconcile(name, client, this.#stop.signal, false);
+        }
+      } catch (error) {
+        // The next look tries again; a connection that broke has its own way back.
+        steered.failures++;
+        steered.mirror = undefined;
+        this.#notice({
+          kind: "failed",
+          name,
+          reason: error instanceof Error ? error.message : String(error),
+        });
+      } finally {
+        steered.isWorking = false;
+      }
+    });
+  }
+
+  async #reconcile(
+    name: string,
+    client: P4RuntimeClient,
+    signal: AbortSignal,
+    pushed: boolean,
+  ): Promise<void> {
+    const steered = this.#switches.get(name);
+    if (steered === undefined) return;
+    const { schema, server } = client;
+    const book = steered.state.kind === "lost" ? this.#newBook(name) : this.#book;
+    const intent = book.intentOf(name, schema, client.apiVersion);
+    if (steered.mirror !== undefined) {
+      // What this controller wrote is still there unless somebody else was at work, which the write would show.
+      const difference = differenceOf(intent.entities, steered.mirror, schema, server.comparison);
+      const plan = planOf(difference, schema, { tableRank: intent.tableRank });
+      try {
+        await applyPlan(client, plan, { signal });
+        this.#written(steered, intent.entities, plan.updates, pushed);
+        return;
+      } catch (error) {
+        if (!(error instanceof P4RuntimeWriteError) || error.updates === undefined) throw error;
+        steered.mirror = undefined;
+      }
+    }
+    const { undoDrift = false } = this.#options;
+    const { plan, difference } = await reconcile(client, intent, { signal, undoDrift });
+    if (difference.foreign.length > 0 && difference.foreign.length !== steered.drift)
+      this.#notice({ kind: "drift", name, entities: difference.foreign.length, undone: undoDrift });
+    steered.drift = undoDrift ? 0 : difference.foreign.length;
+    this.#written(steered, intent.entities, plan.updates, pushed);
+  }
+
+  #written(steered: Steered, entities: readonly Entity[], updates: number, pushed: boolean): void {
+    steered.mirror = entities;
+    steered.updates += updates;
+    if (steered.state.kind === "ready") steered.state = { kind: "ready", entries: entities.length };
+    if (updates > 0 || pushed) this.#notice({ kind: "written", name: steered.node.name, updates, pushed });
+  }
+
+  /** Looks at each switch from time to time: others may have written, and failed repairs are tried again. */
+  async #inspect(): Promise<void> {
+    const { signal } = this.#stop;
+    for (;;) {
+      await sleep(this.#options.inspect ?? 30_000, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      for (const steered of this.#switches.values()) {
+        const { client } = steered.steady;
+        if (client?.isPrimary !== true || steered.isWorking) continue;
+        try {
+          const intent = this.#book.intentOf(steered.node.name, client.schema, client.apiVersion);
+          const difference = await readDifference(client, intent, signal);
+          const mayUndo = this.#options.undoDrift === true && difference.foreign.length > 0;
+          const { missing, changed, stale, foreign } = difference;
+          if (
+            missing.length + changed.length + stale.length > 0 ||
+            mayUndo ||
+            foreign.length !== steered.drift
+          ) {
+            steered.mirror = undefined;
+            this.#repair(steered.node.name);
+          }
+        } catch {
+          // The signs of life tell when a switch does not answer.
+        }
+      }
+    }
+  }
+
+  /** Asks a switch for signs of life: a stream that is open proves nothing of one that hangs. */
+  async #watch(name: string): Promise<void> {
+    const { heartbeat = 500, silence = 5000 } = this.#options;
+    const { signal } = this.#stop;
+    for (;;) {
+      await sleep(heartbeat, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      const client = this.#switches.get(name)?.steady.client;
+      if (client === undefined) continue;
+      // Closing the client ends its stream, and the steady client begins anew.
+      await client
+        .getCookie({ timeout: silence, signal })
+        .catch(() => client.abandon("it gives no sign of life"));
+    }
+  }
+
+  #inBackground(work: () => Promise<void>): void {
+    const running = work().finally(() => this.#loops.delete(running));
+    this.#loops.add(running);
+  }
+
+  #notice(notice: FleetNotice): void {
+    if (!this.#stop.signal.aborted) this.#options.onNotice?.(notice);
+  }
+}
