@@ -18,7 +18,8 @@ import { contributionBits } from "./headroom.ts";
  * Announcements travel as words of a 24-bit tag and the exponent: the tag is the round they are for, without the two bits that choose
  * bank and register. Words are compared as serial numbers, so a newer round's word replaces an older one's, within a
  * round the larger exponent wins, in whatever order, however often; and a row finds out that the slot has no exponent for its
- * round, since then the difference of the words is no shift.
+ * round, since then the difference of the words is no shift. A packet that is sent again must be the same, its announcement
+ * too: a larger one would come while the round that it is for is being summed.
  *
  * Shifting right rounds to nearest, by adding half a unit before: members with an even number add 2^(d-1), odd ones 2^(d-1) - 1. So
  * ties go up for one half of the workers and down for the other, and sums are not biased; zero stays zero.
