@@ -46,12 +46,16 @@ function section(type: HeaderType, program: Program): string {
       cell(f.doc ?? ""),
     ];
   });
+  if (type.varbit !== undefined) {
+    const { name, width, doc = "" } = type.varbit;
+    rows.push([`${at / 8}`, "0", `\`${name}\``, `\`varbit<${width}>\``, cell(doc)]);
+  }
   return [
     `## ${type.name}`,
     "",
     ...(type.doc === undefined ? [] : [type.doc, ""]),
     ...(roles.length === 0 ? [] : [roles.join(" "), ""]),
-    `${Math.ceil(at / 8)} bytes.`,
+    `${Math.ceil(at / 8)}${type.varbit === undefined ? "" : ` to ${(at + type.varbit.width) / 8}`} bytes.`,
     "",
     ...markdownTable(["byte", "bit", "field", "type", "meaning"], [true, true, false, false, false], rows),
     "",

@@ -96,6 +96,14 @@ export class Headers {
     });
   }
 
+  /** The path of a header's field of variable length. */
+  varbitOf(header: object): string {
+    const path = this.pathOf(header);
+    const instance = this.#known.get(path)?.instance;
+    const type = instance !== undefined && "headerType" in instance ? instance.headerType : undefined;
+    return `${path}.${this.#types.find((t) => t.name === type)?.varbit?.name ?? "varbit"}`;
+  }
+
   finish(packetIn: string | undefined): Pick<ir.Program, "headerTypes" | "headers" | "unions" | "deparser"> {
     const instances = [...[...this.#known.values()].map((k) => k.instance), ...this.#again];
     const unions = instances.filter((i): i is ir.HeaderUnion => "members" in i);
@@ -111,7 +119,10 @@ export class Headers {
   /** What is declared again in the same way is the same: features share headers so. */
   #once<H>(instance: Instance, declarations: readonly WireHeader[], emitted: boolean, make: () => H): H {
     const { name } = instance;
-    const shape = JSON.stringify([{ ...instance, at: undefined }, declarations.map(fieldsOf)]);
+    const shape = JSON.stringify([
+      { ...instance, at: undefined },
+      declarations.map((d) => [fieldsOf(d), d.varbit]),
+    ]);
     const known = this.#known.get(name);
     // The same shape was made with handles of the same types.
     if (known?.shape === shape) return known.handle as H;
@@ -130,11 +141,19 @@ export class Headers {
   /** Another type of the same name is kept for the checks. */
   #type(declaration: WireHeader): void {
     const { name, doc } = declaration;
+    const varbit = varbitOf(declaration);
     const fields = fieldsOf(declaration);
     const same = (t: ir.HeaderType): boolean =>
-      t.name === name && JSON.stringify(t.fields) === JSON.stringify(fields);
-    if (!this.#types.some(same))
-      this.#types.push(at({ name, fields, ...(doc === undefined ? {} : { doc }) }));
+      t.name === name && JSON.stringify([t.fields, t.varbit]) === JSON.stringify([fields, varbit]);
+    if (this.#types.some(same)) return;
+    this.#types.push(
+      at({
+        name,
+        fields,
+        ...(varbit === undefined ? {} : { varbit }),
+        ...(doc === undefined ? {} : { doc }),
+      }),
+    );
   }
 
   #handle<F extends string>(path: string, declaration: WireHeader<F>): Header<F> {
@@ -148,6 +167,12 @@ export class Headers {
     this.#paths.set(handle, path);
     return handle;
   }
+}
+
+function varbitOf({ varbit }: WireHeader): ir.VarbitField | undefined {
+  if (varbit === undefined) return undefined;
+  const { name, bits, doc } = varbit;
+  return { name, width: bits, ...(doc === undefined ? {} : { doc }) };
 }
 
 function fieldsOf(declaration: WireHeader): readonly ir.HeaderField[] {

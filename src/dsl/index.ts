@@ -8,7 +8,7 @@ export {
   type SourceLocation,
   severityOf,
 } from "../ir/index.ts";
-export { wireHeader } from "../wire/header.ts";
+export { wireHeader, withVarbit } from "../wire/header.ts";
 export type {
   ActionProfileOptions,
   ActionSelectorOptions,

@@ -64,9 +64,14 @@ export class StateBuilder {
     this.#place = at({});
   }
 
-  /** Reads a header and makes it valid. A packet that is too short ends the parser with `parser_failed`. */
-  extract(header: object): this {
-    return this.#push(at({ kind: "extract", header: this.#nameOf(header) }));
+  /**
+   * Reads a header and makes it valid. A packet that is too short ends the parser with `parser_failed`.
+   *
+   * @param length bits of the header's field of variable length, if it has one.
+   */
+  extract(header: object, length?: Num<BitType>): this {
+    const given = length === undefined ? {} : { length: length.node };
+    return this.#push(at({ kind: "extract", header: this.#nameOf(header), ...given }));
   }
 
   /** Passes over this many bits of the packet, a multiple of 8. */

@@ -18,7 +18,7 @@ import { onlyKnown } from "./options.ts";
 import { ParserBuilder } from "./parser.ts";
 import { ProgramError } from "./programerror.ts";
 import { Steps } from "./steps.ts";
-import { at, Bool, exact, type Literal, NamedConstant, type Numeric, Variable } from "./value.ts";
+import { at, Bool, exact, type Literal, NamedConstant, type Num, type Numeric, Variable } from "./value.ts";
 
 /**
  * A part of a switch. Built-in features and users' own are the same thing: an object whose `build` declares headers,
@@ -102,6 +102,25 @@ function checkOptions(name: string, options: ProgramOptions, at: SourceLocation 
     }
   });
 }
+
+export interface ChecksumOptions {
+  /** What is summed up, in whole 16-bit words; all other fields of the header when not said. */
+  readonly fields?: readonly Num<BitType>[];
+  /** Headers whose field of variable length is summed up behind the fields. */
+  readonly varbits?: readonly object[];
+  /** Everything behind the headers that the parser has read is summed up too. */
+  readonly payload?: boolean;
+  /** Only then. */
+  readonly when?: Bool;
+  /** 0 stands for "no checksum", as UDP has it: it is not checked and stays, and a sum of 0 goes out as 0xffff. */
+  readonly zeroIsNone?: boolean;
+  /** Checked after parsing: `intrinsic.checksum_failed`. Default true. */
+  readonly verify?: boolean;
+  /** Renewed before sending. Default true. */
+  readonly update?: boolean;
+}
+
+const CHECKSUM_OPTIONS = ["fields", "varbits", "payload", "when", "zeroIsNone", "verify", "update"];
 
 export class ProgramBuilder {
   readonly name: string;
@@ -259,15 +278,32 @@ export class ProgramBuilder {
     throw new ProgramError({ code: "GP1204", message, at: callSite() });
   }
 
-  /** Internet checksum (RFC 1071) of all other fields of a header, checked after parsing and renewed before sending. */
-  checksum<F extends string>(header: Header<F>, target: F): void {
+  /**
+   * Internet checksum (RFC 1071), checked after parsing and renewed before sending while the header is valid: of all other fields of the
+   * header, or of what the options say.
+   */
+  checksum<F extends string>(header: Header<F>, target: F, options: ChecksumOptions = {}): void {
+    onlyKnown("checksum", options, CHECKSUM_OPTIONS, callSite());
     const name = this.headerName(header);
-    const fields = (Object.entries(header) as [F, Variable<BitType>][])
+    const others = (Object.entries(header) as [F, Variable<BitType>][])
       .filter(([f]) => f !== target)
-      .map(([, v]) => v.node);
+      .map(([, v]) => v);
     const node = header[target].node;
     if (node.kind !== "field") return;
-    this.#checksums.push(at({ header: name, target: node, fields, verify: true, update: true }));
+    const { fields = others, varbits = [], payload = false, when, zeroIsNone = false } = options;
+    this.#checksums.push(
+      at({
+        header: name,
+        target: node,
+        fields: fields.map((f) => f.node),
+        ...(varbits.length === 0 ? {} : { varbits: varbits.map((h) => this.#headers.varbitOf(h)) }),
+        ...(payload ? { payload } : {}),
+        ...(when === undefined ? {} : { condition: when.node }),
+        ...(zeroIsNone ? { zeroIsNone } : {}),
+        verify: options.verify ?? true,
+        update: options.update ?? true,
+      }),
+    );
   }
 
   headerName(header: object): string {

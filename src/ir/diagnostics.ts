@@ -70,7 +70,15 @@ export const rules = {
     "look ahead on its own, or in a state of its own that a select leads to",
   ),
   GP1310: error("outside the header stack", "a stack has elements 0 to size-1, at least one"),
+  GP1311: error(
+    "field of variable length",
+    "one such field at the end of a header, of whole bytes, and its length in bits with the extract: extract(options, length)",
+  ),
   GP1313: error("union without headers", "give it at least one member"),
+  GP1314: error(
+    "checksum",
+    "fields, metadata and constants that make whole 16-bit words, a target of 16 bits, a condition on headers and metadata",
+  ),
   GP1401: error("table size", "a table has room for at least one entry"),
   GP1402: error("more than one lpm field", "keep one lpm field; make the others exact or ternary"),
   GP1403: error("action is not in the table's list", "add the action to actions: [...]"),

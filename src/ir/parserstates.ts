@@ -14,7 +14,7 @@ export function extractedBy(state: ParserState): readonly string[] {
 export function expressionsOfStep(s: ParserStep): readonly Expression[] {
   switch (s.kind) {
     case "extract":
-      return [];
+      return s.length === undefined ? [] : [s.length];
     case "advance":
       return [s.bits];
     case "assign":

@@ -50,8 +50,16 @@ export interface NamedConstant {
 export interface HeaderType {
   readonly name: string;
   readonly fields: readonly HeaderField[];
+  /** A field of variable length behind the others: `width` is the most that it can have. */
+  readonly varbit?: VarbitField;
   readonly doc?: string;
   readonly at?: SourceLocation;
+}
+
+export interface VarbitField {
+  readonly name: string;
+  readonly width: number;
+  readonly doc?: string;
 }
 
 export interface HeaderField {
@@ -98,6 +106,8 @@ export interface Extract {
   readonly kind: "extract";
   /** Path of the header; `stack.next` for the next element of a stack. */
   readonly header: string;
+  /** Bits of the header's varbit field. */
+  readonly length?: Expression;
   readonly at?: SourceLocation;
 }
 
@@ -165,6 +175,14 @@ export interface Checksum {
   readonly header: string;
   readonly target: FieldReference;
   readonly fields: readonly Expression[];
+  /** Fields of variable length behind the others: `header.field`. */
+  readonly varbits?: readonly string[];
+  /** What the parser has not read is summed up too. */
+  readonly payload?: boolean;
+  /** Only then, and while the header is valid. */
+  readonly condition?: Expression;
+  /** 0 says that there is no checksum (UDP, RFC 768): it is neither verified nor renewed, and a sum of 0 is written as 0xffff. */
+  readonly zeroIsNone?: boolean;
   readonly verify: boolean;
   readonly update: boolean;
   readonly at?: SourceLocation;

@@ -81,6 +81,14 @@ export const tnaRules = {
     "parser loop without a stack",
     "Tofino's compiler unrolls loops as often as the stack has elements: read a stack, or write the states one by one",
   ),
+  GP1837: error(
+    "field of variable length",
+    "Tofino's parser reads headers of fixed length: declare a header for each length, or leave the field in the payload",
+  ),
+  GP1838: error(
+    "checksum over more than one header",
+    "Tofino sums one header in its parser, and not the payload: check and renew such checksums in hosts, or build for v1model",
+  ),
   GP1899: error(
     "refused by Tofino's own compiler",
     "what it says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",

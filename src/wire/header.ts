@@ -12,6 +12,8 @@ export interface WireField {
 export interface WireHeader<Name extends string = string> {
   readonly name: string;
   readonly fields: readonly (WireField & { readonly name: Name })[];
+  /** A field of variable length behind the others, with the most bits that it may have; codecs leave it to their users. */
+  readonly varbit?: WireField;
   readonly doc?: string;
 }
 
@@ -32,7 +34,17 @@ export function wireHeader<const F extends Record<string, number | readonly [num
   return { name, fields: list, ...(doc === undefined ? {} : { doc }) };
 }
 
-/** Length of a header in bytes. */
+/** The header with a field of variable length behind its fields: options, as a rule. */
+export function withVarbit<Name extends string>(
+  header: WireHeader<Name>,
+  name: string,
+  mostBits: number,
+  doc?: string,
+): WireHeader<Name> {
+  return { ...header, varbit: { name, bits: mostBits, ...(doc === undefined ? {} : { doc }) } };
+}
+
+/** Length of a header in bytes, without its field of variable length. */
 export function headerBytes(header: WireHeader): number {
   return header.fields.reduce((sum, f) => sum + f.bits, 0) / 8;
 }

@@ -31,6 +31,7 @@ export class Draft {
   readonly #dice: Dice;
   readonly #types: ReadonlyMap<string, HeaderType>;
   readonly #bits: number[] = [];
+  readonly #varbits = new Map<string, Place>();
   /** Elements of each stack that have been extracted. */
   readonly #extracted = new Map<string, number>();
   readonly #fields = new Map<string, Place>();
@@ -50,6 +51,21 @@ export class Draft {
     this.#ensure(Math.ceil(this.#position / 8) * 8 + payload * 8);
     const length = Math.ceil(this.#bits.length / 8);
     return Uint8Array.from({ length }, (_, i) => Number(this.#read({ at: i * 8, width: 8 })));
+  }
+
+  /** Bits of a field of variable length as a number, and how many they are. */
+  varbit(path: string): readonly [bigint, number] {
+    const place = this.#varbits.get(path);
+    return place === undefined ? [0n, 0] : [this.#read(place), place.width];
+  }
+
+  /** What stands behind the headers. */
+  payload(bytes: number): Uint8Array {
+    return this.bytes(bytes).subarray(Math.ceil(this.#position / 8));
+  }
+
+  metadata(name: string): bigint {
+    return this.#metadata.get(name) ?? 0n;
   }
 
   has(field: string): boolean {
@@ -84,7 +100,7 @@ export class Draft {
     for (const step of state.steps) {
       switch (step.kind) {
         case "extract":
-          if (!this.#extract(step.header)) return false;
+          if (!this.#extract(step.header, step.length)) return false;
           break;
         case "advance": {
           const bits = this.#value(step.bits);
@@ -104,7 +120,7 @@ export class Draft {
   }
 
   /** Whether there is room for the header: a stack may be full. */
-  #extract(path: string): boolean {
+  #extract(path: string, length: Expression | undefined): boolean {
     const stack = stackOf(path, "next");
     const header = stack === undefined ? path : elementPath(stack, this.#extracted.get(stack) ?? 0);
     if (stack !== undefined) this.#extracted.set(stack, (this.#extracted.get(stack) ?? 0) + 1);
@@ -120,6 +136,13 @@ export class Draft {
       this.#position += place.width;
       this.#ensure(this.#position);
     }
+    if (length === undefined) return true;
+    const bits = this.#value(length);
+    const varbit = this.#types.get(header)?.varbit;
+    if (varbit === undefined || bits % 8n !== 0n || bits > BigInt(varbit.width)) return false;
+    this.#varbits.set(`${header}.${varbit.name}`, { at: this.#position, width: Number(bits) });
+    this.#position += Number(bits);
+    this.#ensure(this.#position);
     return true;
   }
 

@@ -431,5 +431,148 @@ export function union(): Program {
   });
 }
 
+/** IPv4 with options, and UDP and TCP with checksums over pseudo header and payload. */
+export function internet(): Program {
+  const ip = (name: string, width: number) => field("ipv4", name, bit(width));
+  const datagram = (name: string) => field("udp", name, bit(16));
+  const segment = (name: string, width: number) => field("tcp", name, bit(width));
+  const length = meta("segment_length", bit(16));
+  const ihl = ip("ihl", 4);
+  const words = arithmetic(cast(ihl, bit(16)), "-", constant(5, bit(16)));
+  const pseudo = [ip("src_addr", 32), ip("dst_addr", 32), constant(0, bit(8)), ip("protocol", 8)];
+  const fields = (list: readonly (readonly [string, number])[]) =>
+    list.map(([name, width]) => ({ name, type: bit(width) }));
+  const ipFields = [
+    ["version", 4],
+    ["ihl", 4],
+    ["diffserv", 8],
+    ["total_len", 16],
+    ["identification", 16],
+    ["flags", 3],
+    ["frag_offset", 13],
+    ["ttl", 8],
+    ["protocol", 8],
+    ["hdr_checksum", 16],
+    ["src_addr", 32],
+    ["dst_addr", 32],
+  ] as const;
+  const tcpFields = [
+    ["src_port", 16],
+    ["dst_port", 16],
+    ["sequence", 32],
+    ["acknowledgement", 32],
+    ["data_offset", 4],
+    ["flags", 12],
+    ["window", 16],
+    ["checksum", 16],
+    ["urgent", 16],
+  ] as const;
+  const udpFields = [
+    ["src_port", 16],
+    ["dst_port", 16],
+    ["length", 16],
+    ["checksum", 16],
+  ] as const;
+  return program("internet", {
+    ports: 8,
+    headerTypes: [
+      { name: "ipv4", fields: fields(ipFields) },
+      { name: "options", fields: [], varbit: { name: "bytes", width: 320, doc: "IPv4 options" } },
+      { name: "udp", fields: fields(udpFields) },
+      { name: "tcp", fields: fields(tcpFields) },
+    ],
+    headers: ["ipv4", "options", "udp", "tcp"].map((name) => ({ name, headerType: name })),
+    metadata: [{ name: "segment_length", type: bit(16) }],
+    parser: [
+      state(
+        "start",
+        [
+          extract("ipv4"),
+          verify(binary(ihl, ">=", constant(5, bit(4))), "HeaderTooShort"),
+          keep(
+            length,
+            arithmetic(ip("total_len", 16), "-", binary(cast(ihl, bit(16)), "<<", constant(2, bit(8)))),
+          ),
+        ],
+        select([ihl], [[[5], "transport"]], "parse_options"),
+      ),
+      state(
+        "parse_options",
+        [{ kind: "extract", header: "options", length: binary(words, "<<", constant(5, bit(8))) }],
+        goto("transport"),
+      ),
+      state(
+        "transport",
+        [],
+        select(
+          [ip("frag_offset", 13), ip("protocol", 8)],
+          [
+            [[0, 17], "parse_udp"],
+            [[0, 6], "parse_tcp"],
+          ],
+        ),
+      ),
+      state("parse_udp", [extract("udp")], goto("accept")),
+      state("parse_tcp", [extract("tcp")], goto("accept")),
+    ],
+    checksums: [
+      {
+        header: "ipv4",
+        target: ip("hdr_checksum", 16),
+        fields: ipFields.filter(([name]) => name !== "hdr_checksum").map(([name, width]) => ip(name, width)),
+        varbits: ["options.bytes"],
+        verify: true,
+        update: true,
+      },
+      {
+        header: "udp",
+        target: datagram("checksum"),
+        fields: [
+          ...pseudo,
+          datagram("length"),
+          datagram("src_port"),
+          datagram("dst_port"),
+          datagram("length"),
+        ],
+        payload: true,
+        zeroIsNone: true,
+        verify: true,
+        update: true,
+      },
+      {
+        header: "tcp",
+        target: segment("checksum", 16),
+        fields: [
+          ...pseudo,
+          length,
+          ...tcpFields.filter(([name]) => name !== "checksum").map(([name, width]) => segment(name, width)),
+        ],
+        payload: true,
+        condition: binary(segment("window", 16), "!=", constant(1, bit(16))),
+        verify: true,
+        update: true,
+      },
+    ],
+    controls: [
+      control("rewrite", {
+        apply: [
+          when(
+            intrinsic("checksum_failed"),
+            [assign(ip("identification", 16), constant(0xbad, bit(16)))],
+            [assign(ip("dst_addr", 32), arithmetic(ip("dst_addr", 32), "+", constant(1, bit(32))))],
+          ),
+          when(valid("udp"), [assign(datagram("dst_port"), constant(53, bit(16)))]),
+        ],
+      }),
+    ],
+    ingress: [
+      when(unary("!", valid("ipv4")), [{ kind: "drop" }, { kind: "exit" }]),
+      { kind: "applyControl", control: "rewrite" },
+      assign(intrinsic("egress_port"), constant(1, bit(9))),
+    ],
+    deparser: ["ipv4", "options", "udp", "tcp"],
+  });
+}
+
 /** Programs that show what parsers can do. */
-export const parserPrograms: readonly Program[] = [walker(), labels(), union()];
+export const parserPrograms: readonly Program[] = [walker(), labels(), union(), internet()];

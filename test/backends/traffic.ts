@@ -17,6 +17,9 @@ export interface Arrival {
   readonly fields: ReadonlyMap<string, bigint>;
 }
 
+/** Bytes behind the headers. */
+const PAYLOAD = 9;
+
 /** A packet that takes a random way through the program's parser; now and then one that is cut short or has a wrong checksum. */
 function packetFor(p: Program, dice: Dice): Arrival {
   const draft = new Draft(p, dice);
@@ -24,10 +27,17 @@ function packetFor(p: Program, dice: Dice): Arrival {
   for (const sum of p.checksums) {
     if (!draft.headers.includes(sum.header) || dice.below(12) === 0) continue;
     const fields = draft.fields();
-    const covered = sum.fields.map((f): readonly [bigint, number] => [leafValue(f, fields), widthOf(f.type)]);
-    draft.set(`${sum.target.header}.${sum.target.field}`, internetChecksum(pack(covered)));
+    const covered = sum.fields.map((f): readonly [bigint, number] => [
+      f.kind === "metadata" ? draft.metadata(f.name) : leafValue(f, fields),
+      widthOf(f.type),
+    ]);
+    const varbits = (sum.varbits ?? []).map((path) => draft.varbit(path));
+    const payload = sum.payload === true ? draft.payload(PAYLOAD) : new Uint8Array();
+    const result = internetChecksum(Uint8Array.from([...pack([...covered, ...varbits]), ...payload]));
+    const value = sum.zeroIsNone === true && dice.below(3) === 0 ? 0n : result;
+    draft.set(`${sum.target.header}.${sum.target.field}`, value);
   }
-  const whole = draft.bytes(8);
+  const whole = draft.bytes(PAYLOAD);
   const data = dice.below(20) === 0 ? whole.subarray(0, 1 + dice.below(whole.length)) : whole;
   return { port: draft.port, data, fields: draft.fields() };
 }

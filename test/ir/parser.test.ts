@@ -1,4 +1,4 @@
-import { any, bit, lookahead, wireHeader } from "gradplane";
+import { any, bit, lookahead, wireHeader, withVarbit } from "gradplane";
 import { describe, expect, test } from "vitest";
 import { findings, markedPlace, small } from "./findings.ts";
 import { here, wrongParsers } from "./wrongparsers.ts";
@@ -79,6 +79,26 @@ describe("right parsers give no findings", () => {
     // For Tofino it is refused when it is built for that.
     expect(built.warnings).toEqual([]);
     expect(built.ir.deparser).toEqual(["body"]);
+  });
+
+  test("options of variable length, and a checksum over them and the payload", () => {
+    const built = small((p) => {
+      const h = p.header(sample);
+      const options = p.header(withVarbit(wireHeader("options", {}), "bytes", 320));
+      p.parser
+        .state("start")
+        .extract(h)
+        .extract(options, h.small.cast(bit(16)).shiftLeft(3));
+      p.checksum(h, "b", {
+        fields: [h.a, h.wide],
+        varbits: [options],
+        payload: true,
+        when: h.more.eq(1),
+        zeroIsNone: true,
+      });
+    });
+    expect(built.warnings).toEqual([]);
+    expect(built.ir.checksums[0]?.varbits).toEqual(["options.bytes"]);
   });
 
   test("two instances of one header, each shared by features", () => {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { bit, lookahead, mux, type SwitchProgram, wireHeader } from "gradplane";
+import { bit, intrinsic, lookahead, mux, type SwitchProgram, value, wireHeader, withVarbit } from "gradplane";
 import type { RuleCode, TargetName } from "../../src/ir/index.ts";
 import { small } from "./findings.ts";
 
@@ -242,5 +242,84 @@ export const wrongParsers: readonly Wrong[] = [
     code: "GP1313",
     what: "a union of nothing",
     run: () => small((p) => void p.union("u", {})), //! union
+  },
+  {
+    code: "GP1311",
+    what: "options without a length",
+    run: () =>
+      small((p) => {
+        const options = p.header(withVarbit(sample, "options", 320));
+        p.parser.state("start").extract(options); //! extract
+      }),
+  },
+  {
+    code: "GP1311",
+    what: "a length for a header that has one already",
+    run: () =>
+      small((p) => {
+        const h = p.header(sample);
+        const m = p.metadata("m", bit(8));
+        p.parser.state("start").set(m, lookahead(bit(8)));
+        p.parser.state("start").extract(h, m); //! extract
+      }),
+  },
+  {
+    code: "GP1311",
+    what: "options as long as they say themselves",
+    run: () =>
+      small((p) => {
+        const options = p.header(withVarbit(sample, "options", 320));
+        p.parser.state("start").extract(options, options.small); //! extract
+      }),
+  },
+  {
+    code: "GP1311",
+    what: "options of part of a byte",
+    run: () =>
+      small((p) => {
+        const options = p.header(withVarbit(sample, "options", 12)); //! header
+        p.parser.state("start").extract(options, value(bit(8), 8));
+      }),
+  },
+  {
+    code: "GP1311",
+    what: "options in a stack",
+    run: () => small((p) => void p.stack("labels", withVarbit(label, "options", 32), 4)), //! stack
+  },
+  {
+    code: "GP1314",
+    what: "a checksum in a byte",
+    run: () =>
+      small((p) => {
+        const h = p.header(sample);
+        p.checksum(h, "small", { fields: [h.a] }); //! checksum
+      }),
+  },
+  {
+    code: "GP1314",
+    what: "a checksum over part of a word",
+    run: () =>
+      small((p) => {
+        const h = p.header(sample);
+        p.checksum(h, "b", { fields: [h.a, h.small] }); //! checksum
+      }),
+  },
+  {
+    code: "GP1314",
+    what: "a checksum over a sum",
+    run: () =>
+      small((p) => {
+        const h = p.header(sample);
+        p.checksum(h, "b", { fields: [h.a.add(1)] }); //! checksum
+      }),
+  },
+  {
+    code: "GP1314",
+    what: "a checksum that depends on the port",
+    run: () =>
+      small((p) => {
+        const h = p.header(sample);
+        p.checksum(h, "b", { fields: [h.a], when: intrinsic.ingress_port.eq(1) }); //! checksum
+      }),
   },
 ];

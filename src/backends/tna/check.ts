@@ -1,4 +1,4 @@
-import type { Program } from "../../ir/index.ts";
+import type { Checksum, Program } from "../../ir/index.ts";
 import { intrinsics, widthOf } from "../../ir/index.ts";
 import { deep, expressionsOf, placedStatements } from "../../ir/walk.ts";
 import { isSpelled, missing } from "./intrinsics.ts";
@@ -11,6 +11,19 @@ function isDevicePort(port: number): boolean {
 }
 
 const SELECT_BITS = 32;
+
+/** Whether a checksum is more than that of one header. */
+function isBeyond(c: Checksum): boolean {
+  const isElsewhere = c.fields.some((f) => f.kind !== "field" || f.header !== c.header);
+  const varbits = c.varbits ?? [];
+  return (
+    isElsewhere ||
+    varbits.length > 0 ||
+    c.payload === true ||
+    c.condition !== undefined ||
+    c.zeroIsNone === true
+  );
+}
 
 /** What can be said of a program before it is lowered. */
 export function checkProgram(program: Program, refuse: Refuse): void {
@@ -52,6 +65,10 @@ export function checkProgram(program: Program, refuse: Refuse): void {
     if (next.includes("reject")) refuse("GP1814", `state ${state.name} rejects packets`, state.at);
   }
   for (const c of program.checksums) {
+    if (isBeyond(c)) {
+      refuse("GP1838", `the checksum of ${c.header}`, c.at);
+      continue;
+    }
     const type = program.headers.find((h) => h.name === c.header)?.headerType;
     const fields = program.headerTypes.find((t) => t.name === type)?.fields ?? [];
     const given = new Set(

@@ -7,6 +7,8 @@ import type { Refuse } from "./refuse.ts";
 /** Header stacks and unions: what Tofino has of them, and what of that is lowered. */
 export function checkHeaderKinds(program: Program, needs: EgressNeeds, refuse: Refuse): void {
   for (const u of unionsOf(program)) refuse("GP1833", `${u.name} is a union`, u.at);
+  for (const t of program.headerTypes)
+    if (t.varbit !== undefined) refuse("GP1837", `${t.name}.${t.varbit.name}`, t.at);
   for (const [s] of placedStatements(program)) {
     if (s.kind === "pushFront" || s.kind === "popFront")
       refuse("GP1834", `stack ${s.stack} is shifted`, s.at);

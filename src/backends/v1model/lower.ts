@@ -13,6 +13,7 @@ import type {
 import { NO_ACTION, unionsOf } from "../../ir/index.ts";
 import { BackendError } from "../backenderror.ts";
 import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
+import { loweredChecksums } from "./checksums.ts";
 import type {
   ActionReference,
   Gress,
@@ -43,6 +44,7 @@ export function lower(program: Program): LoweredProgram {
     if (type !== undefined) return type;
     throw new BackendError("GP2001", "v1model", `header ${name} has the unknown type ${wanted}`, at);
   };
+  const sums = loweredChecksums(program);
   return {
     source: program,
     headerTypes: [...headerTypes.values()],
@@ -56,6 +58,8 @@ export function lower(program: Program): LoweredProgram {
       type: ids.unionTypes.get(u.name) ?? u.name,
       members: u.members.map((m) => ({ name: m.name, type: typeOf(u.name, m.headerType, u.at) })),
     })),
+    metadata: [...program.metadata, ...sums.metadata],
+    checksums: sums,
     controls: program.controls.map((c) => new ControlLowering(c, ids).lower()),
     ingress: pipeline("ingress", program.ingress, ids),
     egress: pipeline("egress", program.egress, ids),

@@ -6,13 +6,17 @@ import type {
   DataType,
   Expression,
   HashAlgorithm,
+  MetadataField,
   Program,
   Register,
   SetValidity,
   ShiftStack,
   Table,
   Target,
+  VarbitField,
 } from "../../ir/index.ts";
+
+import type { LoweredChecksums } from "./checksums.ts";
 
 /**
  * The program as v1model has it, between the IR and its two written forms (P4_16 text and BMv2 JSON), so that both say the same:
@@ -24,6 +28,9 @@ export interface LoweredProgram {
   readonly headerTypes: readonly LoweredHeaderType[];
   readonly headers: readonly LoweredHeader[];
   readonly unions: readonly LoweredUnion[];
+  /** The program's, and what the backend needs beside it. */
+  readonly metadata: readonly MetadataField[];
+  readonly checksums: LoweredChecksums;
   readonly controls: readonly LoweredControl[];
   readonly ingress: LoweredPipeline;
   readonly egress: LoweredPipeline;
@@ -49,6 +56,7 @@ export interface LoweredHeaderType {
   readonly name: string;
   readonly doc?: string;
   readonly fields: readonly { readonly name: string; readonly type: DataType; readonly doc?: string }[];
+  readonly varbit?: VarbitField;
   readonly controllerHeader?: "packet_in" | "packet_out";
 }
 

@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../diagnostics.ts";
 import type { Program } from "../program.ts";
 import { placedStatements } from "../walk.ts";
+import { checkChecksums } from "./checksums.ts";
 import { checkFlow } from "./flow.ts";
 import { checkHeaders } from "./headers.ts";
 import { checkNames, Names } from "./names.ts";
@@ -31,10 +32,7 @@ export function check(program: Program): readonly Diagnostic[] {
   checkParser(program, names, types, report);
   checkTables(program, names, types, report);
   for (const [statement, place] of placedStatements(program)) types.statement(statement, place);
-  for (const checksum of program.checksums) {
-    for (const field of checksum.fields)
-      types.expression(field, { place: { block: "ingress" }, at: checksum.at });
-  }
+  checkChecksums(program, names, types, report);
   checkFlow(program, names, report);
   return bySource([...found.values()]);
 }

@@ -14,7 +14,7 @@ export function checkHeaders(program: Program, names: Names, report: Report): vo
   for (const type of program.headerTypes) {
     if (!type.fields.every((f) => hasWidth(f.type))) continue;
     const bits = type.fields.reduce((sum, f) => sum + widthOf(f.type), 0);
-    if (bits % 8 !== 0 || bits === 0)
+    if (bits % 8 !== 0 || (bits === 0 && type.varbit === undefined))
       report({ code: "GP1301", message: `${type.name} is ${bits} bits wide`, at: type.at });
   }
   const types = new Set(program.headerTypes.map((t) => t.name));
@@ -34,6 +34,7 @@ export function checkHeaders(program: Program, names: Names, report: Report): vo
       report({ code: "GP1313", message: `union ${u.name} has no members`, at: u.at });
     for (const m of u.members) known(`${u.name}.${m.name}`, m.headerType, u.at);
   }
+  checkVarbits(program, report);
   checkEmitted(program, report);
   for (const name of [program.packetIn, program.packetOut]) {
     const instance = program.headers.find((h) => h.name === name);
@@ -41,6 +42,28 @@ export function checkHeaders(program: Program, names: Names, report: Report): vo
       report({ code: "GP1204", message: `there is no header ${name}`, at: instance?.at });
   }
 }
+
+/** A field of variable length: whole bytes, in a header on its own. */
+function checkVarbits(program: Program, report: Report): void {
+  for (const type of program.headerTypes) {
+    if (type.varbit === undefined) continue;
+    const { name, width } = type.varbit;
+    const wrong = (message: string): void =>
+      report({ code: "GP1311", message: `varbit field ${type.name}.${name} ${message}`, at: type.at });
+    if (!Number.isInteger(width) || width < 8 || width % 8 !== 0 || width > MOST_VARBIT)
+      wrong(`has up to ${width} bits; it may have 8 to ${MOST_VARBIT}, whole bytes`);
+    const stack = program.headers.find((h) => h.headerType === type.name && h.elements !== undefined);
+    if (stack !== undefined) wrong(`cannot stand in stack ${stack.name}`);
+    const union = unionsOf(program).find((u) => u.members.some((m) => m.headerType === type.name));
+    if (union !== undefined) wrong(`cannot stand in union ${union.name}`);
+    const controller = program.headers.find(
+      (h) => h.headerType === type.name && (h.name === program.packetIn || h.name === program.packetOut),
+    );
+    if (controller !== undefined) wrong("cannot stand in a header from or to the controller");
+  }
+}
+
+const MOST_VARBIT = 2048;
 
 /** A stack takes room for all its elements in every packet. */
 const MOST_ELEMENTS = 256;

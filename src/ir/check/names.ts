@@ -101,7 +101,10 @@ export function checkNames(program: Program, report: Report): void {
     scope(
       `field of header ${type.name}`,
       "member",
-      type.fields.map((f) => ({ name: f.name, ...place(type.at) })),
+      [...type.fields, ...(type.varbit === undefined ? [] : [type.varbit])].map((f) => ({
+        name: f.name,
+        ...place(type.at),
+      })),
     );
   }
   scope("metadata field", "member", program.metadata);

@@ -2,10 +2,11 @@ import type { Diagnostic } from "../diagnostics.ts";
 import { type Expression, operandsOf } from "../expressions.ts";
 import { instanceOf, stackOf } from "../headers.ts";
 import { expressionsOfState } from "../parserstates.ts";
-import { type ParserState, type ParserStep, parserErrors } from "../program.ts";
+import { type Extract, type ParserState, type ParserStep, parserErrors } from "../program.ts";
 import { isIdentifier, reservedBy } from "../reservedwords.ts";
 import type { SourceLocation } from "../source.ts";
 import { bit, typeName } from "../types.ts";
+import { deep } from "../walk.ts";
 import { checkHeaderPath } from "./headers.ts";
 import type { Names } from "./names.ts";
 import type { Context, TypeChecker } from "./types.ts";
@@ -36,6 +37,8 @@ function checkStep(
   switch (step.kind) {
     case "extract":
       checkExtract(step.header, names, at, report);
+      if (step.length !== undefined) types.expression(step.length, context);
+      checkLength(step, names, at, report);
       break;
     case "advance":
       types.expression(step.bits, context);
@@ -62,6 +65,26 @@ function checkExtract(header: string, names: Names, at: SourceLocation | undefin
     const message = `${header} is extracted out of turn; a parser extracts the next element of ${instanceOf(header)}`;
     report({ code: "GP1310", message, at });
   }
+}
+
+/** A header with a varbit field, and no other, is extracted with the length of that field. */
+function checkLength(
+  { header, length }: Extract,
+  names: Names,
+  at: SourceLocation | undefined,
+  report: Report,
+): void {
+  const type = names.headers.get(header);
+  const wrong = (message: string): void => report({ code: "GP1311", message, at });
+  if (type?.varbit !== undefined && length === undefined)
+    wrong(`${header} is extracted without the length of ${type.varbit.name}`);
+  if (length === undefined) return;
+  if (type !== undefined && type.varbit === undefined) wrong(`${header} has no field of variable length`);
+  if (length.type.kind !== "bit") wrong(`the length is ${typeName(length.type)}; it is a number of bits`);
+  if (length.kind === "constant" && length.value % 8n !== 0n)
+    wrong(`${header} is extracted with ${length.value} bits, not whole bytes`);
+  if ([...deep(length)].some((e) => e.kind === "field" && e.header === header))
+    wrong(`the length of ${header} is told by ${header} itself, which has not been read`);
 }
 
 function checkAdvance(bits: Expression, state: string, at: SourceLocation | undefined, report: Report): void {

@@ -179,6 +179,43 @@ describe("Tofino's parser", () => {
     expect(codes(p)).toEqual(["GP1833"]);
   });
 
+  it("has no fields of variable length", () => {
+    const p = parsing([], {
+      headerTypes: [
+        { name: "h", fields: [{ name: "a", type: bit(8) }], varbit: { name: "rest", width: 64 } },
+      ],
+      parser: [
+        state("start", [{ kind: "extract", header: "h", length: constant(8, bit(32)) }], goto("accept")),
+      ],
+    });
+    expect(codes(p)).toEqual(["GP1837"]);
+  });
+
+  it("sums up one header and no payload", () => {
+    const p = parsing([], {
+      headerTypes: [
+        {
+          name: "h",
+          fields: [
+            { name: "a", type: bit(16) },
+            { name: "sum", type: bit(16) },
+          ],
+        },
+      ],
+      checksums: [
+        {
+          header: "h",
+          target: field("h", "sum", bit(16)),
+          fields: [field("h", "a", bit(16))],
+          payload: true,
+          verify: true,
+          update: true,
+        },
+      ],
+    });
+    expect(codes(p)).toEqual(["GP1838"]);
+  });
+
   it("has a test for each of its codes", () => {
     const known = Object.keys(tnaRules).filter((code) => code.startsWith("GP183"));
     expect([...tested].filter((code) => code.startsWith("GP183")).sort()).toEqual(known.sort());

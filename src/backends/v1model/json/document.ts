@@ -1,15 +1,14 @@
 import { emittedPaths, widthOf } from "../../../ir/index.ts";
-import { BackendError } from "../../backenderror.ts";
 import type { LoweredProgram } from "../lowered.ts";
 import { Actions, addAction } from "./actionlist.ts";
 import { CLONE_FIELD_LIST } from "./actions.ts";
 import { Calculations } from "./calculations.ts";
+import { checksums } from "./checksums.ts";
 import { headerSections, standardMetadataFields } from "./headers.ts";
-import { bytesFor, hexstr, type Json, type JsonObject, jsonText } from "./json.ts";
+import { type Json, type JsonObject, jsonText } from "./json.ts";
 import { errorsOf, parser } from "./parser.ts";
 import { PipelineWriter } from "./pipeline.ts";
 import { Scalars } from "./scalars.ts";
-import { place, value } from "./values.ts";
 
 /** Version of the format (behavioral-model, docs/JSON_format.md) that this document follows. */
 const FORMAT_VERSION = [2, 23] as const;
@@ -19,7 +18,7 @@ const FORMAT_VERSION = [2, 23] as const;
  * names of tables, actions, registers, counters and headers are the same, those of temporaries are not.
  */
 export function bmv2Document(program: LoweredProgram): JsonObject {
-  const scalars = new Scalars(program.source.metadata);
+  const scalars = new Scalars(program.metadata);
   const calculations = new Calculations();
   const sums = checksums(program, calculations);
   const parts = { scalars, calculations };
@@ -80,48 +79,4 @@ function counterArrays(program: LoweredProgram): readonly Json[] {
       arrays.push({ name: direct.name, id: arrays.length, is_direct: true, binding: direct.table });
   }
   return arrays;
-}
-
-/** Updates first, then verifications, each with a calculation of its own. */
-function checksums(program: LoweredProgram, calculations: Calculations): readonly Json[] {
-  const list: JsonObject[] = [];
-  const scope = {
-    gress: "ingress" as const,
-    slot(name: string): never {
-      throw new Error(`a checksum has no variable ${name}`);
-    },
-  };
-  for (const call of ["update", "verify"] as const) {
-    for (const sum of program.source.checksums.filter((c) => c[call])) {
-      const id = list.length;
-      const input = sum.fields.map((f): Json => {
-        if (f.kind === "constant")
-          return {
-            type: "hexstr",
-            value: hexstr(f.value, bytesFor(widthOf(f.type))),
-            bitwidth: widthOf(f.type),
-          };
-        const at = place(f, scope);
-        if (at === undefined)
-          throw new BackendError(
-            "GP2004",
-            "v1model",
-            `the checksum of ${sum.header} has a computed value among its fields; v1model takes fields and constants`,
-            sum.at,
-          );
-        return { type: "field", value: at };
-      });
-      list.push({
-        name: `cksum_${id}`,
-        id,
-        target: [sum.target.header, sum.target.field],
-        type: "generic",
-        calculation: calculations.add("csum16", input),
-        verify: call === "verify",
-        update: call === "update",
-        if_cond: value({ kind: "valid", type: { kind: "bool" }, header: sum.header }, scope),
-      });
-    }
-  }
-  return list;
 }

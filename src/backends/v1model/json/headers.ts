@@ -1,5 +1,5 @@
 import type { DataType } from "../../../ir/index.ts";
-import { bit, memberPath, pathsOf } from "../../../ir/index.ts";
+import { bit, memberPath, pathsOf, widthOf } from "../../../ir/index.ts";
 import type { LoweredHeader, LoweredHeaderType, LoweredProgram } from "../lowered.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { fieldList, type Scalars } from "./scalars.ts";
@@ -35,16 +35,25 @@ export function headerSections(program: LoweredProgram, scalars: Scalars): JsonO
   ];
   const ids = new Map(instances.map((h, id) => [h.name, id]));
   const idsOf = (paths: readonly string[]): readonly number[] => paths.map((path) => ids.get(path) ?? 0);
-  const types: readonly { readonly name: string; readonly fields: readonly Json[] }[] = [
+  const types: readonly {
+    readonly name: string;
+    readonly fields: readonly Json[];
+    readonly bytes?: number;
+  }[] = [
     { name: "scalars_0", fields: scalars.fieldList() },
-    ...program.headerTypes.map((t) => ({ name: t.name, fields: fieldList(t.fields) })),
+    ...program.headerTypes.map((t) => headerType(t)),
     {
       name: "standard_metadata",
       fields: fieldList(standardMetadataFields.map(([name, type]) => ({ name, type }))),
     },
   ];
   return {
-    header_types: types.map((t, id) => ({ name: t.name, id, fields: t.fields })),
+    header_types: types.map((t, id) => ({
+      name: t.name,
+      id,
+      fields: t.fields,
+      ...(t.bytes === undefined ? {} : { max_length: t.bytes }),
+    })),
     headers: instances.map((h, id) => ({
       name: h.name,
       id,
@@ -74,6 +83,12 @@ export function headerSections(program: LoweredProgram, scalars: Scalars): JsonO
       pi_omit: true,
     })),
   };
+}
+
+function headerType({ name, fields, varbit }: LoweredHeaderType) {
+  if (varbit === undefined) return { name, fields: fieldList(fields) };
+  const bits = fields.reduce((sum, f) => sum + widthOf(f.type), varbit.width);
+  return { name, fields: [...fieldList(fields), [varbit.name, "*"]], bytes: bits / 8 };
 }
 
 function instance(name: string, type: LoweredHeaderType) {

@@ -24,7 +24,7 @@ export class StateWriter {
   step(s: ParserStep): void {
     switch (s.kind) {
       case "extract":
-        this.#extract(s.header);
+        this.#extract(s.header, s.length);
         break;
       case "advance":
         this.#op("advance", this.#argument(asIndex(s.bits)));
@@ -47,7 +47,12 @@ export class StateWriter {
     return fieldAt(at ?? this.#temporary(e));
   }
 
-  #extract(header: string): void {
+  #extract(header: string, length: Expression | undefined): void {
+    if (length !== undefined) {
+      const bits = value(this.#prepared(asIndex(length)), scope);
+      this.#op("extract_VL", { type: "regular", value: header }, { type: "expression", value: bits });
+      return;
+    }
     const stack = stackOf(header, "next");
     this.#op(
       "extract",

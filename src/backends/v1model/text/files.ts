@@ -67,8 +67,8 @@ function partFiles(program: LoweredProgram, file: FileMaker): ReadonlyMap<string
   files.set(
     "checksums.p4",
     file("checksums.p4", "checksums", {
-      verify: body(checksumTexts(program.source.checksums, "verify")),
-      update: body(checksumTexts(program.source.checksums, "update")),
+      verify: body(checksumTexts(program.checksums.calls, "verify")),
+      update: body(checksumTexts(program.checksums.calls, "update")),
     }),
   );
   for (const [path, control] of controls) {

@@ -17,7 +17,7 @@ export function headerTypeTexts(program: LoweredProgram): readonly Doc[] {
 }
 
 function headerTypeText(type: LoweredHeaderType): Doc {
-  const declaration = braces(`header ${type.name}`, members(type.fields));
+  const declaration = braces(`header ${type.name}`, members(type.fields, type.varbit));
   if (type.controllerHeader === undefined) return declaration;
   return concat(`@controller_header("${type.controllerHeader}")`, hardline, declaration);
 }
@@ -32,9 +32,12 @@ export function headersStruct(program: LoweredProgram): Doc {
 }
 
 export function metadataStruct(program: LoweredProgram): Doc {
-  return braces("struct metadata_t", members(program.source.metadata));
+  return braces("struct metadata_t", members(program.metadata));
 }
 
-function members(fields: LoweredHeaderType["fields"]): readonly Doc[] {
-  return memberTexts(fields.map((f) => ({ text: `${typeName(f.type)} ${f.name};`, doc: f.doc })));
+function members(fields: LoweredHeaderType["fields"], varbit?: LoweredHeaderType["varbit"]): readonly Doc[] {
+  const fixed = fields.map((f) => ({ text: `${typeName(f.type)} ${f.name};`, doc: f.doc }));
+  const last =
+    varbit === undefined ? [] : [{ text: `varbit<${varbit.width}> ${varbit.name};`, doc: varbit.doc }];
+  return memberTexts([...fixed, ...last]);
 }

@@ -35,7 +35,11 @@ function stateText(state: ParserState, next: (state: string) => string): Doc {
 function stepText(s: ParserStep): Doc {
   switch (s.kind) {
     case "extract":
-      return `packet.extract(hdr.${s.header});`;
+      return list(
+        "packet.extract(",
+        [`hdr.${s.header}`, ...(s.length === undefined ? [] : [text(asIndex(s.length))])],
+        ");",
+      );
     case "advance":
       return concat(list("packet.advance(", [text(asIndex(s.bits))], ");"));
     case "assign":
