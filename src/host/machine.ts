@@ -20,6 +20,11 @@ export interface TickEvent {
   readonly type: "tick";
 }
 
+/** Where a part of a machine puts what has to be sent: the machine's list of actions. */
+export interface FrameSink {
+  push(action: SendAction): unknown;
+}
+
 /** A whole Ethernet frame has to be sent. The machine does not change it afterwards. */
 export interface SendAction {
   readonly type: "send";

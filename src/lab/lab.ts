@@ -6,6 +6,9 @@ import { parseFrame } from "../wire/datagram.ts";
 import { EventQueue } from "./eventqueue.ts";
 import { type LinkOptions, Wire } from "./link.ts";
 
+/** Ticks in a row that a host may ask for at a time that has passed. */
+const MAX_TICKS = 10_000;
+
 /** What the lab needs of a switch: the engine that is deployed has it, and so has the fast path. Times are in microseconds. */
 export interface LabSwitch {
   readonly cpuPort: number | undefined;
@@ -26,6 +29,8 @@ interface Host {
   /** The tick that is already in the queue. */
   armedAt: number;
   readonly uplinks: Uplink[];
+  /** Ticks at the present time. */
+  ticks: number;
   sent: number;
   received: number;
 }
@@ -162,6 +167,7 @@ export class Lab {
       uplink: undefined,
       armedAt: Number.POSITIVE_INFINITY,
       uplinks: [],
+      ticks: 0,
       sent: 0,
       received: 0,
     };
@@ -274,9 +280,17 @@ export class Lab {
     this.at(at, () => {
       if (host.armedAt !== at) return;
       host.armedAt = Number.POSITIVE_INFINITY;
-      if (host.wakeAt() <= this.#now) host.tick();
+      if (host.wakeAt() <= this.#now) this.#tick(host, at);
       else this.#arm(host);
     });
+  }
+
+  /** A machine that wants to be called again and again at the same time would keep the clock from going on. */
+  #tick(host: Host, at: number): void {
+    host.ticks = at < this.#now ? host.ticks + 1 : 0;
+    if (host.ticks > MAX_TICKS)
+      throw new Error(`${host.name} asks for one tick after the other at ${this.#now} ms`);
+    host.tick();
   }
 
   #fromHost(host: Host, frame: Uint8Array): void {

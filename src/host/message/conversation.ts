@@ -9,7 +9,7 @@ import {
   PacketKind,
 } from "../../wire/message.ts";
 import { Ecn } from "../../wire/trafficclass.ts";
-import type { SendAction } from "../machine.ts";
+import type { FrameSink } from "../machine.ts";
 import { Arrivals } from "./arrivals.ts";
 import type { CongestionControl } from "./congestion.ts";
 import { type DeliveredMessage, Reassembly, type ReassemblyOptions } from "./reassembly.ts";
@@ -225,7 +225,7 @@ export class Conversation {
   }
 
   /** Adds the frames to send now to `out`: acknowledgements, what was lost, and what the window has room for. */
-  poll(now: number, out: SendAction[]): void {
+  poll(now: number, out: FrameSink): void {
     if (this.#unacknowledged > 0 && now >= this.#ackAt) out.push({ type: "send", frame: this.#ackFrame() });
     for (const kind of this.#signs.splice(0)) out.push({ type: "send", frame: this.#signFrame(kind) });
     if (this.hasFailed || this.#hasRestarted) return;

@@ -2,7 +2,7 @@ import { type FrameRefusal, parseFrame } from "../../wire/datagram.ts";
 import { decodeMessage, MESSAGE_PORT, type MessageRefusal } from "../../wire/message.ts";
 import { Counters } from "../counters.ts";
 import { addressingBetween, type NetworkAddress } from "../endpoint.ts";
-import type { SendAction } from "../machine.ts";
+import type { FrameSink } from "../machine.ts";
 import { SilenceMeter } from "../silence.ts";
 import type { CongestionControl } from "./congestion.ts";
 import { Conversation, type ConversationOptions, type Marks } from "./conversation.ts";
@@ -84,8 +84,14 @@ export class MessageHub {
     return found;
   }
 
+  /** Have all parts of all messages to this peer been sent once? A peer that is gone holds nothing up. */
+  isTaken(peer: number): boolean {
+    return this.#failed.has(peer) || this.conversation(peer).isTaken;
+  }
+
+  /** What goes to a peer that has been forgotten, or is lost, goes nowhere. */
   send(to: number, tag: number, body: Uint8Array, marks: Marks | ((offset: number) => Marks)): void {
-    this.conversation(to).send(tag, body, marks);
+    if (!this.#failed.has(to)) this.conversation(to).send(tag, body, marks);
   }
 
   /** From now on the peer has to show signs of life. */
@@ -96,9 +102,26 @@ export class MessageHub {
     if (this.#heartbeatAt === Number.POSITIVE_INFINITY) this.#heartbeatAt = now;
   }
 
+  /** Is everything acknowledged that was sent to peers that are there? */
+  get isIdle(): boolean {
+    for (const conversation of this.#conversations.values()) if (!conversation.isIdle) return false;
+    return true;
+  }
+
+  /** The peer may be silent; the conversation goes on. */
+  forgive(peer: number): void {
+    this.#watched.delete(peer);
+    if (this.#watched.size === 0) this.#heartbeatAt = Number.POSITIVE_INFINITY;
+  }
+
+  forgetAll(): void {
+    for (const peer of [...this.#conversations.keys()]) this.forget(peer);
+  }
+
   /** The peer may be silent, and what it has not acknowledged is no matter. */
   forget(peer: number): void {
-    this.#watched.delete(peer);
+    this.forgive(peer);
+    this.#conversations.delete(peer);
     this.#failed.add(peer);
   }
 
@@ -123,13 +146,9 @@ export class MessageHub {
   }
 
   /** Adds the frames to send now. `failures` gets peers that are lost, each once. */
-  poll(now: number, out: SendAction[], failures: PeerFailure[]): void {
+  poll(now: number, out: FrameSink, failures: PeerFailure[]): void {
     if (now >= this.#heartbeatAt) this.#beat(now, failures);
     for (const [peer, conversation] of this.#conversations) {
-      if (this.#failed.has(peer)) {
-        if (conversation.wakeAt !== Number.POSITIVE_INFINITY) this.#conversations.delete(peer);
-        continue;
-      }
       conversation.poll(now, out);
       if (conversation.hasFailed) this.#fail(peer, "unreachable", failures);
       else if (conversation.hasRestarted) this.#fail(peer, "restarted", failures);
