@@ -103,7 +103,7 @@ struct metadata_t {
     bit<8> aggregation_event;   // what aggregation did
     bit<32> worker_bit;         // the sender's bit in the bitmap; 0 for the parameter server
     bit<32> full_mask;          // bits of all workers of the job
-    bit<8> admitted;            // 1: the sender is a member of the job
+    bit<1> admitted;            // 1: the sender is a member of the job
     bit<16> job_generation;
     bit<8> job_scale;           // unit of the job's values
     bit<9> result_port;

@@ -19,9 +19,7 @@ control SwitchIngress(inout headers_t hdr,
         if (hdr.aggregation.isValid()) {
             admission.apply(hdr, meta, standard_metadata);
         }
-        if (hdr.aggregation.isValid() && meta.local == 1) {
-            slot.apply(hdr, meta, standard_metadata);
-        }
+        slot.apply(hdr, meta, standard_metadata);
         if (meta.slot_relation != ROUND_OLDER) {
             bitmap.apply(hdr, meta, standard_metadata);
         }

@@ -59,7 +59,10 @@ export function continued(program: Program, refuse: Refuse): Program {
   return added.length === 0 ? program : { ...program, controls, metadata: [...program.metadata, ...added] };
 }
 
-/** The statements that the table's own stage can do, and the others; undefined when it can do all. */
+/**
+ * The statements that the table's own stage can do, and the others; undefined when it can do all. Neither a stateful ALU nor
+ * what is taken away in a subtraction can be action data.
+ */
 function split(
   a: Action,
 ): { readonly first: readonly StraightStatement[]; readonly rest: readonly StraightStatement[] } | undefined {
@@ -75,10 +78,16 @@ function split(
 }
 
 function readsData(s: StraightStatement): boolean {
+  if (s.kind === "assign") return takesDataAway(s.value);
   if (s.kind !== "registerUpdate") return false;
   return [s.next, ...(s.output === undefined ? [] : [s.output])].some((e) =>
     [...deep(e)].some((n) => n.kind === "parameter"),
   );
+}
+
+function takesDataAway(e: Expression): boolean {
+  if (e.kind !== "binary" || (e.operator !== "-" && e.operator !== "|-|")) return false;
+  return [...deep(e.right)].some((n) => n.kind === "parameter");
 }
 
 function continuationOf(

@@ -1,14 +1,13 @@
 import type { Expression } from "../../ir/index.ts";
-import { bit, bool, widthOf } from "../../ir/index.ts";
-import { negation } from "../p4text/expressions.ts";
+import { bit, bool } from "../../ir/index.ts";
 import { Names } from "../p4text/names.ts";
-import { effectsOf, readsOf } from "./effects.ts";
+import { readsOf } from "./effects.ts";
 import { endsGress, withElseForExits, withExitsOutside } from "./exits.ts";
-import { type Levels, levelsOf, Scopes } from "./levels.ts";
+import { childrenOf, type Levels, leavesOf, levelsOf, Scopes } from "./levels.ts";
 import type { Gress, Member, TnaBlock, TnaControl, TnaProgram, TnaStatement } from "./lowered.ts";
-import { atomsOf, overlaps } from "./stages.ts";
+import { ask, type If, joined, opposite } from "./questions.ts";
+import { overlaps } from "./stages.ts";
 
-type If = Extract<TnaStatement, { readonly kind: "if" }>;
 type ApplyTable = Extract<TnaStatement, { readonly kind: "applyTable" }>;
 
 /**
@@ -21,9 +20,13 @@ export function flattened(program: TnaProgram): TnaProgram {
   return withElseForExits(distributed(withHitFlags(withInnerConditions(withExitsOutside(program)))));
 }
 
-/** `if (c) { control.apply() }` with the condition inside the control, where it can be told apart statement by statement. */
+/**
+ * `if (c) { control.apply() }` with the condition inside the control, where it can be told apart statement by statement. What one
+ * stage does all together stays as it is.
+ */
 function withInnerConditions(program: TnaProgram): TnaProgram {
   const scopes = new Scopes(program);
+  const levels = levelsOf(scopes);
   const inner = new Map<string, TnaBlock>();
   const pushed = (block: TnaBlock, scope: string): TnaBlock =>
     block.flatMap((s): readonly TnaStatement[] => {
@@ -35,8 +38,13 @@ function withInnerConditions(program: TnaProgram): TnaProgram {
       if (s.kind !== "if" || endsGress(s)) return [s];
       const all = childrenOf(s);
       const [whenTrue, whenFalse] = [pushed(s.whenTrue, scope), pushed(s.whenFalse, scope)];
-      if (!all.some(appliesControl) || writesTo(all, s.condition, scope, scopes))
-        return [{ ...s, whenTrue, whenFalse }];
+      const reads = readsOf(s.condition, scopes.objects(scope).gress);
+      const isStable = all.every((t) =>
+        scopes.writesOf(t, scope).every((w) => !reads.some((r) => overlaps(r, w))),
+      );
+      const [first, ...others] = new Set(leavesOf(s).map((l) => levels.get(l)));
+      const isAtOnce = first !== undefined && others.length === 0;
+      if (!all.some(appliesControl) || isAtOnce || !isStable) return [{ ...s, whenTrue, whenFalse }];
       const side = (statements: TnaBlock, condition: Expression): TnaBlock =>
         runs(statements).map((run) => {
           const [first] = run;
@@ -64,26 +72,6 @@ function appliesControl(s: TnaStatement): boolean {
   return childrenOf(s).some(appliesControl);
 }
 
-function childrenOf(s: TnaStatement): TnaBlock {
-  if (s.kind === "if") return [...s.whenTrue, ...s.whenFalse];
-  return s.kind === "applyTable" ? [...s.hit, ...s.miss] : [];
-}
-
-/** Whether statements, and all within, write what the condition reads. */
-function writesTo(block: TnaBlock, condition: Expression, scope: string, scopes: Scopes): boolean {
-  const reads = readsOf(condition, scopes.objects(scope).gress);
-  const writes = (s: TnaStatement, within: string): boolean => {
-    if (effectsOf(s, scopes.objects(within)).writes.some((w) => reads.some((r) => overlaps(r, w))))
-      return true;
-    if (s.kind === "applyControl") {
-      const control = scopes.controlOf(s.instance);
-      return scopes.block(control).some((t) => writes(t, control));
-    }
-    return childrenOf(s).some((t) => writes(t, within));
-  };
-  return block.some((s) => writes(s, scope));
-}
-
 /** Controls one by one, and the statements between them together. */
 function runs(block: TnaBlock): readonly TnaBlock[] {
   const found: TnaStatement[][] = [];
@@ -96,25 +84,10 @@ function runs(block: TnaBlock): readonly TnaBlock[] {
   return found;
 }
 
-/** The negation, with the tests themselves turned round. */
-function opposite(e: Expression): Expression {
-  if (e.kind !== "binary" || (e.operator !== "&&" && e.operator !== "||")) return negation(e);
-  return {
-    ...e,
-    operator: e.operator === "&&" ? "||" : "&&",
-    left: opposite(e.left),
-    right: opposite(e.right),
-  };
-}
-
-function ask(condition: Expression, whenTrue: TnaBlock): If {
-  return { kind: "if", condition, whenTrue, whenFalse: [] };
-}
-
 /** Hits that later stages ask for, in flags. */
 function withHitFlags(program: TnaProgram): TnaProgram {
   const scopes = new Scopes(program);
-  const levels = new Map([...levelsOf(scopes, "ingress"), ...levelsOf(scopes, "egress")]);
+  const levels = levelsOf(scopes);
   const names = new Names(program.metadata.map((m) => m.name));
   const flags: Member[] = [];
   const flagged = (block: TnaBlock): TnaBlock => block.flatMap((s) => withFlag(s));
@@ -123,7 +96,7 @@ function withHitFlags(program: TnaProgram): TnaProgram {
     if (s.kind !== "applyTable") return [s];
     const level = levels.get(s) ?? 0;
     const branches = { hit: flagged(s.hit), miss: flagged(s.miss) };
-    if (childrenOf(s).every((c) => leavesOf(c).every((l) => (levels.get(l) ?? level) === level)))
+    if (childrenOf(s).every((c) => leavesOf(c).every((l) => levels.get(l) === level)))
       return [{ ...s, ...branches }];
     const name = names.take(`${s.local}_hit`);
     flags.push({ name, type: bit(1), doc: `table ${s.local} has hit` });
@@ -155,7 +128,7 @@ function withFlagFor(
 /** Each `if` for one stage at a time. */
 function distributed(program: TnaProgram): TnaProgram {
   const scopes = new Scopes(program);
-  const levels = new Map([...levelsOf(scopes, "ingress"), ...levelsOf(scopes, "egress")]);
+  const levels = levelsOf(scopes);
   const block = (b: TnaBlock, scope: string): TnaBlock => {
     const distribution = new Distribution(levels, scope, scopes);
     return b.flatMap((s) => distribution.statement(s));
@@ -168,8 +141,9 @@ function distributed(program: TnaProgram): TnaProgram {
   };
 }
 
-/** Tables that run what a stage has four of: they will not all stand in one stage. */
+/** What stands behind one condition and is more than this will not all find place in one stage. */
 const STATEFUL_PER_STAGE = 4;
+const TABLES_TOGETHER = 8;
 
 class Distribution {
   readonly #levels: Levels;
@@ -189,8 +163,7 @@ class Distribution {
   statement(s: TnaStatement): TnaBlock {
     if (s.kind !== "if") return [s];
     const found = [...new Set(leavesOf(s).map((l) => this.#levels.get(l)))];
-    if (found.includes(undefined) || leavesOf(s).some((l) => l.kind === "exit" || l.kind === "applyControl"))
-      return [s];
+    if (found.includes(undefined) || leavesOf(s).some((l) => l.kind === "exit")) return [s];
     const wanted = found.flatMap((l) => l ?? []).sort((a, b) => a - b);
     if (wanted.length < 2) return this.#oneByOne(s);
     if (!this.#isStable(s)) return [s];
@@ -199,10 +172,11 @@ class Distribution {
       .flatMap((part) => (part.kind === "if" ? this.#oneByOne(part) : [part]));
   }
 
-  /** Many stateful programs behind one condition, each with the condition for itself: a stage holds four. */
+  /** Many stateful programs or tables behind one condition, each with the condition for itself. */
   #oneByOne(s: If): TnaBlock {
     const stateful = s.whenTrue.filter((t) => this.#isStateful(t));
-    if (s.whenFalse.length > 0 || stateful.length <= STATEFUL_PER_STAGE || !this.#isStable(s)) return [s];
+    const isMuch = stateful.length > STATEFUL_PER_STAGE || s.whenTrue.length > TABLES_TOGETHER;
+    if (s.whenFalse.length > 0 || !isMuch || !this.#isStable(s)) return [s];
     return s.whenTrue.map((t) => ask(s.condition, [t]));
   }
 
@@ -216,7 +190,7 @@ class Distribution {
     const inner = leavesOf(s).map((leaf, order) => ({
       order,
       level: this.#levels.get(leaf) ?? 0,
-      writes: effectsOf(leaf, this.#scopes.objects(this.#scope)).writes,
+      writes: this.#scopes.writesOf(leaf, this.#scope),
     }));
     let order = 0;
     const check = (t: TnaStatement): boolean => {
@@ -246,53 +220,4 @@ class Distribution {
         : joined({ ...s, whenTrue, whenFalse }),
     ];
   }
-}
-
-/** Statements that run something, in order. */
-function leavesOf(s: TnaStatement): readonly TnaStatement[] {
-  if (s.kind === "if") return childrenOf(s).flatMap(leavesOf);
-  return [s, ...childrenOf(s).flatMap(leavesOf)];
-}
-
-/** What a gateway compares at most: bytes, and the rows of its memory, one for each way in which a condition is true. */
-const GATEWAY_BITS = 44;
-const GATEWAY_TESTS = 3;
-
-/** `if (a) { if (b) { ... } }` as one question, where one gateway can ask it. */
-function joined(s: If): If {
-  const [only, ...more] = s.whenTrue;
-  if (only?.kind !== "if" || more.length + s.whenFalse.length + only.whenFalse.length > 0) return s;
-  const tests = [...testsOf(s.condition), ...testsOf(only.condition)];
-  const isPlain = [s.condition, only.condition].every(isConjunction);
-  if (!isPlain || tests.length > GATEWAY_TESTS || bitsCompared(tests) > GATEWAY_BITS) return s;
-  const condition: Expression = {
-    kind: "binary",
-    type: bool,
-    operator: "&&",
-    left: s.condition,
-    right: only.condition,
-  };
-  return joined({ ...only, condition });
-}
-
-function isConjunction(e: Expression): boolean {
-  if (e.kind === "binary" && e.operator === "&&") return isConjunction(e.left) && isConjunction(e.right);
-  if (e.kind === "binary") return e.operator !== "||";
-  return e.kind !== "unary" || e.operand.kind === "valid" || e.operand.kind === "metadata";
-}
-
-function testsOf(e: Expression): readonly Expression[] {
-  return e.kind === "binary" && e.operator === "&&" ? [...testsOf(e.left), ...testsOf(e.right)] : [e];
-}
-
-function bitsCompared(tests: readonly Expression[]): number {
-  const fields = new Map<string, number>();
-  for (const t of tests) {
-    for (const b of atomsOf(t)) fields.set(`${b.key}[${b.high}:${b.low}]`, Math.min(b.high - b.low + 1, 64));
-    if (t.kind === "valid" || (t.kind === "unary" && t.operand.kind === "valid"))
-      fields.set(`valid ${fields.size}`, 1);
-    if (t.kind === "binary" && t.left.kind === "intrinsic")
-      fields.set(`intrinsic ${t.left.name}`, widthOf(t.left.type));
-  }
-  return [...fields.values()].reduce((sum, bits) => sum + bits, 0);
 }

@@ -5,7 +5,7 @@ import { type Bits, overlaps } from "./stages.ts";
 
 /**
  * The earliest stage of each statement that runs something, as far as data make it wait; how much a stage holds is not looked at. A
- * table counts with its own stage, whatever its branches do.
+ * table counts with its own stage, whatever its branches do; a control has a stage when all of it has the same.
  */
 export type Levels = ReadonlyMap<TnaStatement, number>;
 
@@ -47,16 +47,39 @@ export class Scopes {
   block(scope: string): TnaBlock {
     return this.#blocks.get(scope) ?? [];
   }
+
+  /** What a statement writes, and all within. */
+  writesOf(s: TnaStatement, scope: string): readonly Bits[] {
+    const own = effectsOf(s, this.objects(scope)).writes;
+    if (s.kind !== "applyControl") return [...own, ...childrenOf(s).flatMap((t) => this.writesOf(t, scope))];
+    const control = this.controlOf(s.instance);
+    return this.block(control).flatMap((t) => this.writesOf(t, control));
+  }
+}
+
+/** The statements of the blocks directly within. */
+export function childrenOf(s: TnaStatement): TnaBlock {
+  if (s.kind === "if") return [...s.whenTrue, ...s.whenFalse];
+  return s.kind === "applyTable" ? [...s.hit, ...s.miss] : [];
+}
+
+/** Statements that run something, in order. */
+export function leavesOf(s: TnaStatement): readonly TnaStatement[] {
+  if (s.kind === "if") return childrenOf(s).flatMap(leavesOf);
+  return [s, ...childrenOf(s).flatMap(leavesOf)];
 }
 
 /**
- * Earliest stages in one gress. What reads a written field, or writes it again, comes a stage later; what writes a field that has been
+ * Earliest stages in each gress. What reads a written field, or writes it again, comes a stage later; what writes a field that has been
  * read comes in the same stage at the earliest, and so does what a condition or a table's hit asks for.
  */
-export function levelsOf(scopes: Scopes, gress: Gress): Levels {
-  const walk = new LevelWalk(scopes);
-  walk.block(scopes.block(gress), gress, new Map(), { reads: [], level: 0 });
-  return walk.levels;
+export function levelsOf(scopes: Scopes): Levels {
+  const levels = (["ingress", "egress"] as const).map((gress: Gress) => {
+    const walk = new LevelWalk(scopes);
+    walk.block(scopes.block(gress), gress, new Map(), { reads: [], level: 0 });
+    return walk.levels;
+  });
+  return new Map(levels.flatMap((l) => [...l]));
 }
 
 /** What stands around a statement: what its conditions read, and the stage that tables around it have. */
@@ -68,6 +91,7 @@ interface Guard {
 class LevelWalk {
   readonly levels = new Map<TnaStatement, number>();
   readonly #scopes: Scopes;
+  readonly #inOrder: number[] = [];
   /** After an exit, nothing comes in an earlier stage. */
   #exited = 0;
 
@@ -96,7 +120,11 @@ class LevelWalk {
       }
       case "applyControl": {
         const control = this.#scopes.controlOf(s.instance);
-        return this.block(this.#scopes.block(control), control, state, guard);
+        const first = this.#inOrder.length;
+        const after = this.block(this.#scopes.block(control), control, state, guard);
+        const [level, ...others] = new Set(this.#inOrder.slice(first));
+        if (level !== undefined && others.length === 0) this.levels.set(s, level);
+        return after;
       }
       case "applyTable": {
         const [level, after] = this.#leaf(s, effects, state, guard);
@@ -127,6 +155,7 @@ class LevelWalk {
       ...writes.map((w) => after(w, true)),
     );
     this.levels.set(s, level);
+    this.#inOrder.push(level);
     if (s.kind === "exit") this.#exited = level;
     const next = new Map(state);
     const note = (bits: Bits, isWrite: boolean): void => {

@@ -180,7 +180,7 @@ function decompose(s: Assign, refuse: Refuse): readonly StraightStatement[] {
         return [s];
       break;
     case "unary":
-      if (value.operator === "~" && isAtom(value.operand)) return [s];
+      if (value.operator === "~" && (isAtom(value.operand) || isBitwise(value.operand))) return [s];
       if (value.operator === "-" && isAtom(value.operand)) return [s];
       break;
     case "binary":
@@ -190,6 +190,12 @@ function decompose(s: Assign, refuse: Refuse): readonly StraightStatement[] {
   }
   refuse("GP1809", `a Tofino action cannot compute this ${typeName(value.type)}`, at);
   return [s];
+}
+
+/** `a & b` and the like of two values as they stand, which the ALU has negated as well. */
+function isBitwise(e: Expression): boolean {
+  if (e.kind !== "binary" || !["&", "|", "^"].includes(e.operator)) return false;
+  return isOperand(e.left) && isOperand(e.right);
 }
 
 function binary(s: Assign, refuse: Refuse): readonly StraightStatement[] {

@@ -270,7 +270,7 @@ describe("a program with less nesting", () => {
 
 describe("stages by data alone", () => {
   const levels = (block: TnaBlock): readonly (number | undefined)[] => {
-    const found = levelsOf(new Scopes(tna([], block)), "ingress");
+    const found = levelsOf(new Scopes(tna([], block)));
     return block.map((s) => found.get(s));
   };
 

@@ -136,9 +136,7 @@ control Answer(inout headers_t hdr,
     }
 
     apply {
-        if (hdr.aggregation.isValid() && meta.local == 1) {
-            reply.apply();
-            events.count(meta.aggregation_event);
-        }
+        reply.apply();
+        events.count(meta.aggregation_event);
     }
 }

@@ -104,37 +104,34 @@ control Slot(inout headers_t hdr,
     }
 
     apply {
-        if (hdr.aggregation.isValid() && meta.local == 1) {
-            if (meta.aggregation_request == REQUEST_NULL
-                    || meta.aggregation_request == REQUEST_COLLECT) {
-                empty_row();
-            }
-            if (meta.aggregation_request != REQUEST_NONE) {
-                if (meta.aggregation_request == REQUEST_RESET
-                        && ig_intr_md.ingress_port != CPU_PORT) {
-                    meta.aggregation_event = AGGREGATION_MALFORMED;
-                } else if (meta.aggregation_request == REQUEST_RESET
-                        && hdr.aggregation.slot >= 512) {
-                    meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-                } else if (meta.aggregation_request == REQUEST_RESET && meta.admitted == 1) {
-                    meta.aggregation_event = AGGREGATION_REFUSED_RESET;
-                } else if (meta.aggregation_request != REQUEST_RESET && meta.admitted == 0) {
-                    meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-                } else if (meta.aggregation_request == REQUEST_COLLECT && meta.worker_bit != 0) {
-                    meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-                } else if (meta.aggregation_request != REQUEST_RESET
-                        && meta.aggregation_request != REQUEST_COLLECT
-                        && meta.worker_bit == 0) {
-                    meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-                } else if (meta.aggregation_request != REQUEST_RESET
-                        && hdr.aggregation.generation != meta.job_generation) {
-                    meta.aggregation_event = AGGREGATION_REFUSED_GENERATION;
-                } else if (meta.aggregation_request != REQUEST_RESET
-                        && hdr.aggregation.scale != meta.job_scale) {
-                    meta.aggregation_event = AGGREGATION_REFUSED_SCALE;
-                } else {
-                    meet.apply();
-                }
+        if (hdr.aggregation.isValid() && meta.local == 1
+                && (meta.aggregation_request == REQUEST_NULL
+                    || meta.aggregation_request == REQUEST_COLLECT)) {
+            empty_row();
+        }
+        if (hdr.aggregation.isValid() && meta.local == 1
+                && meta.aggregation_request != REQUEST_NONE) {
+            if (meta.aggregation_request == REQUEST_RESET && ig_intr_md.ingress_port != CPU_PORT) {
+                meta.aggregation_event = AGGREGATION_MALFORMED;
+            } else if (meta.aggregation_request == REQUEST_RESET && hdr.aggregation.slot >= 512) {
+                meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+            } else if (meta.aggregation_request == REQUEST_RESET && meta.admitted == 1) {
+                meta.aggregation_event = AGGREGATION_REFUSED_RESET;
+            } else if (meta.aggregation_request == REQUEST_COLLECT
+                    && (meta.admitted == 0 || meta.worker_bit != 0)) {
+                meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+            } else if (meta.aggregation_request != REQUEST_RESET
+                    && meta.aggregation_request != REQUEST_COLLECT
+                    && meta.worker_bit == 0) {
+                meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
+            } else if (meta.aggregation_request != REQUEST_RESET
+                    && hdr.aggregation.generation != meta.job_generation) {
+                meta.aggregation_event = AGGREGATION_REFUSED_GENERATION;
+            } else if (meta.aggregation_request != REQUEST_RESET
+                    && hdr.aggregation.scale != meta.job_scale) {
+                meta.aggregation_event = AGGREGATION_REFUSED_SCALE;
+            } else {
+                meet.apply();
             }
         }
     }

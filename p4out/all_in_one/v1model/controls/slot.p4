@@ -89,11 +89,13 @@ control Slot(inout headers_t hdr,
     }
 
     apply {
-        if (meta.aggregation_request == REQUEST_NULL
-                || meta.aggregation_request == REQUEST_COLLECT) {
+        if (hdr.aggregation.isValid() && meta.local == 1
+                && (meta.aggregation_request == REQUEST_NULL
+                    || meta.aggregation_request == REQUEST_COLLECT)) {
             empty_row();
         }
-        if (meta.aggregation_request != REQUEST_NONE) {
+        if (hdr.aggregation.isValid() && meta.local == 1
+                && meta.aggregation_request != REQUEST_NONE) {
             if (meta.aggregation_request == REQUEST_RESET
                     && standard_metadata.ingress_port != CPU_PORT) {
                 meta.aggregation_event = AGGREGATION_MALFORMED;
@@ -102,9 +104,8 @@ control Slot(inout headers_t hdr,
                 meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
             } else if (meta.aggregation_request == REQUEST_RESET && meta.admitted == 1) {
                 meta.aggregation_event = AGGREGATION_REFUSED_RESET;
-            } else if (meta.aggregation_request != REQUEST_RESET && meta.admitted == 0) {
-                meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
-            } else if (meta.aggregation_request == REQUEST_COLLECT && meta.worker_bit != 0) {
+            } else if (meta.aggregation_request == REQUEST_COLLECT
+                    && (meta.admitted == 0 || meta.worker_bit != 0)) {
                 meta.aggregation_event = AGGREGATION_REFUSED_UNKNOWN;
             } else if (meta.aggregation_request != REQUEST_RESET
                     && meta.aggregation_request != REQUEST_COLLECT

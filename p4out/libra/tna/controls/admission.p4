@@ -126,10 +126,8 @@ control Admission(inout headers_t hdr,
     }
 
     apply {
-        if (hdr.aggregation.isValid()) {
-            step_1();
-            shape.apply();
-            member.apply();
-        }
+        step_1();
+        shape.apply();
+        member.apply();
     }
 }

@@ -51,9 +51,7 @@ control Bitmap(inout headers_t hdr,
     }
 
     apply {
-        if (meta.slot_relation != ROUND_OLDER) {
-            count_worker_seen();
-            count_worker_arrived();
-        }
+        count_worker_seen();
+        count_worker_arrived();
     }
 }

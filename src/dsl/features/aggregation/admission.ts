@@ -1,7 +1,7 @@
-import { type BitType, bit } from "../../../ir/index.ts";
+import type { BitType } from "../../../ir/index.ts";
 import type { ProgramBuilder } from "../../program.ts";
 import { type ActionSteps, type ControlHandle, exactly } from "../../steps.ts";
-import { type NamedConstant, type Num, value } from "../../value.ts";
+import type { NamedConstant, Num } from "../../value.ts";
 import { type AggregationFields, slotBits, u8, u9, u16, u32, u48 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
@@ -11,7 +11,7 @@ export function admissionControl(
   o: FullAggregationOptions,
   f: AggregationFields,
 ): ControlHandle {
-  const { agg, request, base } = f;
+  const { agg, request } = f;
   const { EVENT, REQUEST, FLAG, KIND, LENGTH } = f.names;
   const admission = p.control(
     "admission",
@@ -81,11 +81,6 @@ export function admissionControl(
     a.set(f.full, d.full_mask);
     a.set(f.generation, d.generation);
     a.set(f.scale, d.scale);
-    if (base === undefined) return;
-    const placed = value(bit(1), 0)
-      .concat(d.scale)
-      .concat(value(bit(base.type.width - 9), 0));
-    a.set(base, placed);
   };
   const doc = "a member of the job, with the job's data";
   const { server, workers } = f;

@@ -2,13 +2,13 @@ import type { BitType } from "../../../ir/index.ts";
 import { bit, int } from "../../../ir/index.ts";
 import { MAX_DIFFERENCE, MAX_SHIFT, roundingConstant } from "../../../numeric/block.ts";
 import type { ProgramBuilder } from "../../program.ts";
-import { type ControlHandle, exactly, masked, type Steps, ternary } from "../../steps.ts";
+import { type ControlHandle, exactly, type Steps, type Table } from "../../steps.ts";
 import { mux, type Num } from "../../value.ts";
 import { type AggregationFields, cells, u32 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
 export interface BlockControls {
-  /** For every request that is taken: finds out how far a row has to be shifted, and takes its announcement. */
+  /** For every request that is in order: finds out how far a row has to be shifted, and takes its announcement. */
   readonly exponents: ControlHandle;
   /** For contributions: shifts the row. */
   readonly align: ControlHandle;
@@ -58,23 +58,42 @@ export function blockControls(
       ),
     };
   };
+  const { REQUEST } = f.names;
   const [even, odd] = [actions("even"), actions("odd")];
+  const now = (turn: "even" | "odd", own: typeof even) =>
+    c.table(`${turn}_now`, {
+      doc: "the exponent of the packet's round",
+      key: { request: exactly(f.request) },
+      actions: [own.measure, own.setCurrent],
+      size: 4,
+      constDefault: true,
+      entries: [
+        { key: { request: REQUEST.contribution }, run: own.measure.with({}) },
+        { key: { request: REQUEST.null }, run: own.measure.with({}) },
+        { key: { request: REQUEST.collect }, run: own.measure.with({}) },
+        { key: { request: REQUEST.reset }, run: own.setCurrent.with({}) },
+      ],
+    });
+  const later = (turn: "even" | "odd", other: typeof even) =>
+    c.table(`${turn}_next`, {
+      doc: "the exponent of the round after next; who only asks announces nothing",
+      key: { request: exactly(f.request) },
+      actions: [other.announce, other.setNext],
+      size: 4,
+      constDefault: true,
+      entries: [
+        { key: { request: REQUEST.contribution }, run: other.announce.with({}) },
+        { key: { request: REQUEST.null }, run: other.announce.with({}) },
+        { key: { request: REQUEST.reset }, run: other.setNext.with({}) },
+      ],
+    });
   const isEven = f.agg.round.slice(1, 1).eq(0);
-  const isReset = f.isRequest("reset");
-  const isCollect = f.isRequest("collect");
-  const meet = (own: typeof even, other: typeof even) => (s: Steps) =>
-    s.if(
-      isReset,
-      (t) => {
-        t.call(own.setCurrent);
-        t.call(other.setNext);
-      },
-      (t) => {
-        t.call(own.measure);
-        t.if(isCollect.not(), (u) => u.call(other.announce));
-      },
-    );
-  c.apply((s) => s.if(isEven, meet(even, odd), meet(odd, even)));
+  const inEvenRound = [now("even", even), later("odd", odd)];
+  const inOddRound = [now("odd", odd), later("even", even)];
+  const applyAll = (tables: readonly Table[]) => (s: Steps) => {
+    for (const t of tables) s.apply(t);
+  };
+  c.apply((s) => s.if(isEven, applyAll(inEvenRound), applyAll(inOddRound)));
   return { exponents: c, align: alignControl(p, f, shift) };
 }
 
@@ -126,32 +145,24 @@ function alignControl(
     (a) => {
       for (const lane of f.lane) a.set(lane, 0);
     },
-    "all values are below half a unit",
-  );
-  const misfit = c.action(
-    "misfit",
-    {},
-    (a) => {
-      for (const lane of f.lane) a.set(lane, 0);
-      a.set(f.mark, f.names.FLAG.MARK);
-    },
-    "the row is above the slot's exponent, or the slot has none for its round",
+    "all values are below half a unit, or the row does not fit",
   );
   const table = c.table("shift", {
     doc: "by the difference of the exponents",
-    key: { shift: ternary(shift) },
-    actions: [keep, ...by, vanish, misfit],
-    size: 64,
-    defaultAction: misfit.with({}),
+    key: { shift: exactly(shift) },
+    actions: [keep, ...by, vanish],
+    size: 32,
+    defaultAction: vanish.with({}),
     constDefault: true,
     entries: [
       { key: { shift: 0 }, run: keep.with({}) },
       ...by.map((action, i) => ({ key: { shift: i + 1 }, run: action.with({}) })),
-      // Above MAX_SHIFT and up to MAX_DIFFERENCE; what has matched already is not looked at again.
-      { key: { shift: masked(0, 0xffff_ffff - MAX_DIFFERENCE) }, run: vanish.with({}) },
     ],
   });
+  // Above the slot's exponent, or the slot has none for its round: the difference of the words is no shift.
+  const doesNotFit = shift.slice(31, Math.log2(MAX_DIFFERENCE + 1)).ne(0);
   c.apply((s) => {
+    s.if(doesNotFit, (then) => then.set(f.mark, f.names.FLAG.MARK));
     s.apply(rounding);
     s.apply(table);
   });

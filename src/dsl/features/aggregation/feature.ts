@@ -51,22 +51,26 @@ function buildAggregation(p: ProgramBuilder, o: FullAggregationOptions): void {
   parseRows(p, o, fields);
 
   const admission = admissionControl(p, o, fields);
+  const isOurs = p.valid(fields.agg).and(local.eq(1));
   const grid = gridControl(p, o, fields);
-  const slot = slotControl(p, o, fields);
   const block = blockControls(p, o, fields);
+  const slot = slotControl(p, o, fields, isOurs, block?.exponents);
   const bitmap = bitmapControl(p, o, fields);
   const { outcome, answer, turn } = answerControls(p, fields);
-  const lookUp = sendsCodes(o.mode) ? lookUpFloats(p, o.mode, o.workers, fields) : undefined;
+  const floats = sendsCodes(o.mode) ? lookUpFloats(p, o.mode, o.workers, fields) : undefined;
   // Step after step on one level: each is asked for by what the one before has found, so that a pipeline has one stage for each, and
   // the many registers of the grid need to wait for nothing but the round and the bitmap. What is not taken stays `older`.
-  const isOurs = p.valid(fields.agg).and(local.eq(1));
   const isCurrent = fields.relation.ne(fields.names.RELATION.older);
+  const isContribution = isOurs.and(fields.isRequest("contribution"));
   p.ingress("aggregate", (s) => {
     s.if(p.valid(fields.agg), (then) => then.invoke(admission));
-    const isContribution = isOurs.and(fields.isRequest("contribution"));
-    if (lookUp !== undefined) s.if(isContribution, (then) => then.invoke(lookUp));
-    s.if(isOurs, (then) => then.invoke(slot));
-    if (block !== undefined) s.if(fields.taken.eq(1), (then) => then.invoke(block.exponents));
+    if (floats !== undefined) {
+      const { window } = floats;
+      // This changes no packet, so it need not know yet whom the packet is for.
+      if (window !== undefined) s.if(p.valid(fields.row), (then) => then.invoke(window));
+      s.if(isContribution, (then) => then.invoke(floats.lookup));
+    }
+    s.invoke(slot);
     s.if(isCurrent, (then) => then.invoke(bitmap));
     if (block !== undefined) s.if(isContribution, (then) => then.invoke(block.align));
     s.if(o.result === "ps" ? isCurrent.and(fields.seen.eq(0)) : isCurrent, (then) => then.invoke(grid));

@@ -63,7 +63,7 @@ export function aggregationFields(p: ProgramBuilder, o: FullAggregationOptions) 
     event: p.metadata("aggregation_event", u8, "what aggregation did"),
     bit: p.metadata("worker_bit", u32, "the sender's bit in the bitmap; 0 for the parameter server"),
     full: p.metadata("full_mask", u32, "bits of all workers of the job"),
-    admitted: p.metadata("admitted", u8, "1: the sender is a member of the job"),
+    admitted: p.metadata("admitted", bit(1), "1: the sender is a member of the job"),
     generation: p.metadata("job_generation", u16),
     scale: p.metadata("job_scale", u8, "unit of the job's values"),
     /** Result `ps`: where RESULTs and the acknowledgements of completing contributions go. */
@@ -85,14 +85,6 @@ export function aggregationFields(p: ProgramBuilder, o: FullAggregationOptions) 
     seen: p.metadata("worker_seen", u32, "not 0: this worker was counted before"),
     arrived: p.metadata("workers_arrived", u32, "bitmap after this packet"),
     mark: p.metadata("row_mark", u8, "some contribution did not fit the window"),
-    base:
-      o.mode.name === "fp32" || o.mode.name === "bf16"
-        ? p.metadata(
-            "window_base",
-            bit(contributionWidth(o)),
-            "the job's scale, where a code has its exponent",
-          )
-        : undefined,
     shift:
       exponents === undefined
         ? undefined

@@ -3,13 +3,10 @@ import { FLOATS } from "../../../numeric/floatcode.ts";
 import { lookupFormat, sliceShift } from "../../../numeric/lookup.ts";
 import { laneName } from "../../../wire/aggregation.ts";
 import type { ProgramBuilder } from "../../program.ts";
-import { type Action, type ControlHandle, exactly } from "../../steps.ts";
+import { type ActionSteps, type ControlHandle, exactly } from "../../steps.ts";
 import type { Num, Variable } from "../../value.ts";
 import { type AggregationFields, u32 } from "./fields.ts";
 import type { FloatMode } from "./options.ts";
-
-/** Lanes whose marks stand in one field, as wide as one test of a Tofino stage can be. */
-const GROUP = 8;
 
 /** Name of the lookup table of one lane and mantissa slice, `float_lookup.lane_00_slice_0`; its action is `..._part`. */
 export function lookupTable(lane: number, slice: number): string {
@@ -23,13 +20,19 @@ interface Lane {
   readonly sum: Variable<BitType>;
   /** The code without its sign, counted from the window's base, in the modes that have a window. */
   readonly above: Variable<BitType> | undefined;
-  readonly marked: Variable<BitType> | undefined;
+  readonly marked: Variable<BitType>;
+}
+
+export interface FloatControls {
+  /** How far the codes are above the window, in modes that have one. */
+  readonly window: ControlHandle | undefined;
+  /** Integers in the place of codes. */
+  readonly lookup: ControlHandle;
 }
 
 /**
  * Turns each lane's float code into a fixed-point integer: one table per lane and mantissa slice, whose parts are added
- * (`numeric/lookup.ts`). The tables do not depend on a window's base, which is the job's, shifted to where a code has its
- * exponent. The row's mark is set by a value that does not fit.
+ * (`numeric/lookup.ts`). The tables do not depend on a window's base. The row's mark is set by a value that does not fit.
  *
  * The exponent is compared with the base inside the code, where it stands: with the sign cleared, code - (base << mantissa bits) has
  * the exponent above the base in the exponent's bits, and saturates to 0 below the window, where a value counts as 0.
@@ -40,40 +43,27 @@ export function lookUpFloats(
   mode: FloatMode,
   workers: number,
   f: AggregationFields,
-): ControlHandle {
+): FloatControls {
   const format = lookupFormat(mode.name, workers, mode.slices);
   const { bits, mantissaBits } = FLOATS[mode.name];
-  const { base } = f;
+  const hasWindow = mode.name === "fp32" || mode.name === "bf16";
   const codeType: BitType = bit(bits);
   const c = p.control("float_lookup", "ingress", "Float codes to fixed point, by tables of mantissa slices.");
-  const groups = Array.from({ length: Math.ceil(f.lane.length / GROUP) }, (_, g) =>
-    p.metadata(`lanes_marked_${g}`, bit(GROUP), "a bit for each lane with a value that does not fit"),
-  );
   const lanes = f.lane.flatMap((sum, i): Lane[] => {
     const code = f.value[i];
     if (code === undefined) return [];
-    const above =
-      base === undefined
-        ? undefined
-        : p.metadata(
-            `${laneName(i)}_above`,
-            codeType,
-            "the code without its sign, counted from the window's base",
-          );
-    const marked = groups[Math.floor(i / GROUP)]?.bits(i % GROUP, i % GROUP);
+    const above = hasWindow
+      ? p.metadata(
+          `${laneName(i)}_above`,
+          codeType,
+          "the code without its sign, counted from the window's base",
+        )
+      : undefined;
+    const marked = p.metadata(`${laneName(i)}_marked`, bit(1), "1: the value does not fit");
     return [{ code, sum, above, marked }];
   });
   const isHalf = f.row !== f.lanes;
-  const prepare: Action<Record<never, never>>[] = [];
-  if (isHalf) prepare.push(c.action("make_lanes", {}, (a) => a.setValid(f.lanes)));
-  if (base !== undefined) {
-    const each = (name: string, to: (code: Num<BitType>, above: Num<BitType>) => Num<BitType>) =>
-      c.action(name, {}, (a) => {
-        for (const { code, above } of lanes) if (above !== undefined) a.set(above, to(code, above));
-      });
-    prepare.push(each("clear_signs", (code) => code.bitAnd(2 ** (bits - 1) - 1)));
-    prepare.push(each("subtract_base", (_, above) => above.subSat(base)));
-  }
+  const makeLanes = isHalf ? c.action("make_lanes", {}, (a) => a.setValid(f.lanes)) : undefined;
   /** Where the part of a slice goes: into a field that is free by then, if there is one. */
   const placeOf = ({ sum, above }: Lane, lane: number, slice: number): Variable<BitType> => {
     if (isHalf && slice === 0) return sum;
@@ -89,7 +79,7 @@ export function lookUpFloats(
       const found = c.action(`${short}_part`, { part: u32 }, (a, d) => a.set(part, d.part));
       const missed = c.action(`${short}_miss`, {}, (a) => {
         a.set(part, 0);
-        if (slice === 0 && marked !== undefined) a.set(marked, 1);
+        if (slice === 0) a.set(marked, 1);
       });
       const low = sliceShift(format, slice);
       const table = c.table(short, {
@@ -125,14 +115,65 @@ export function lookUpFloats(
       }),
     "by pairs, so that few steps depend on each other",
   );
+  const asIs = c.action("all_fit", {}, () => {});
+  const setMark = c.action("mark_row", {}, (a) => a.set(f.mark, f.names.FLAG.MARK));
+  const fits = c.table("fits", {
+    doc: "whether all values of the row fit",
+    key: Object.fromEntries(lanes.map(({ marked }, i) => [laneName(i), exactly(marked)])),
+    actions: [asIs, setMark],
+    size: 1,
+    defaultAction: setMark.with({}),
+    constDefault: true,
+    entries: [{ key: Object.fromEntries(lanes.map((_, i) => [laneName(i), 0])), run: asIs.with({}) }],
+  });
   const dropCodes = isHalf ? c.action("drop_codes", {}, (a) => a.setInvalid(f.row)) : undefined;
   c.apply((s) => {
-    for (const group of groups) s.set(group, 0);
-    for (const action of prepare) s.call(action);
+    if (makeLanes !== undefined) s.call(makeLanes);
     for (const slices of looked) for (const { table } of slices) s.apply(table);
     s.call(add);
     if (dropCodes !== undefined) s.call(dropCodes);
-    for (const group of groups) s.if(group.ne(0), (then) => then.set(f.mark, f.names.FLAG.MARK));
+    s.apply(fits);
+  });
+  return { window: hasWindow ? windowControl(p, f, lanes, mode) : undefined, lookup: c };
+}
+
+function windowControl(
+  p: ProgramBuilder,
+  f: AggregationFields,
+  lanes: readonly Lane[],
+  mode: FloatMode,
+): ControlHandle {
+  const { bits, mantissaBits } = FLOATS[mode.name];
+  const c = p.control("float_window", "ingress", "How far the codes are above the base of the job's window.");
+  const each = (a: ActionSteps, to: (code: Num<BitType>, above: Num<BitType>) => Num<BitType>): void => {
+    for (const { code, above } of lanes) if (above !== undefined) a.set(above, to(code, above));
+  };
+  // code - base as ~(~code + base): the base comes with the action, and what comes with an action can be added and not taken away. A
+  // field with the base could not stand beside so many lanes in a pipeline that groups its fields.
+  const complement = c.action("clear_sign_and_complement", {}, (a) =>
+    each(a, (code) => code.bitAnd(2 ** (bits - 1) - 1).bitNot()),
+  );
+  const baseType: BitType = bit(bits);
+  const subtract = c.action("subtract_base", { base: baseType }, (a, { base }) =>
+    each(a, (_, above) => above.addSat(base)),
+  );
+  const restore = c.action("complement_back", {}, (a) => each(a, (_, above) => above.bitNot()));
+  const scales = Array.from({ length: 256 }, (_, scale) => scale);
+  const base = c.table("base", {
+    doc: "the base of the window, where a code has its exponent",
+    key: { scale: exactly(f.agg.scale) },
+    actions: [subtract],
+    size: 256,
+    constDefault: true,
+    entries: scales.map((scale) => ({
+      key: { scale },
+      run: subtract.with({ base: BigInt(scale) << BigInt(mantissaBits) }),
+    })),
+  });
+  c.apply((s) => {
+    s.call(complement);
+    s.apply(base);
+    s.call(restore);
   });
   return c;
 }

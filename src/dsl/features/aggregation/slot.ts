@@ -8,11 +8,18 @@ import { controllerPort } from "../controllerport.ts";
 import { type AggregationFields, cells, u32 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
-/** Whether a request is in order, and its round against the slot's. What is refused meets no slot: it stays `older`. */
+/**
+ * Whether a request is in order, and its round against the slot's. What is refused meets no slot: it stays `older`.
+ *
+ * @param isOurs the packet is for this switch
+ * @param beside what else a request in order meets, at once with the round
+ */
 export function slotControl(
   p: ProgramBuilder,
   o: FullAggregationOptions,
   f: AggregationFields,
+  isOurs: Bool,
+  beside: ControlHandle | undefined,
 ): ControlHandle {
   const { agg, lanes, event, isRequest } = f;
   const { EVENT, RELATION, REQUEST, ROWS } = f.names;
@@ -69,16 +76,17 @@ export function slotControl(
   const refuse = (reason: AggregatorEvent) => (t: Steps) => t.set(event, EVENT[reason]);
   const [isReset, isCollect] = [isRequest("reset"), isRequest("collect")];
   // The parameter server has no bit: it may ask and not contribute; a worker the other way round. Without a server workers ask.
+  // Who is not admitted has no bit either.
   const roles: (readonly [Bool, (s: Steps) => void])[] =
     o.result === "ps"
       ? [
-          [isCollect.and(f.bit.ne(0)), refuse("refused_unknown")],
+          [isCollect.and(f.admitted.eq(0).or(f.bit.ne(0))), refuse("refused_unknown")],
           [isReset.not().and(isCollect.not()).and(f.bit.eq(0)), refuse("refused_unknown")],
         ]
       : [[isReset.not().and(f.bit.eq(0)), refuse("refused_unknown")]];
   slot.apply((s) => {
-    s.if(isRequest("null").or(isRequest("collect")), (then) => then.call(emptyRow));
-    s.if(isRequest("none").not(), (asked) =>
+    s.if(isOurs.and(isRequest("null").or(isCollect)), (then) => then.call(emptyRow));
+    s.if(isOurs.and(isRequest("none").not()), (asked) =>
       choose(
         asked,
         [
@@ -86,12 +94,14 @@ export function slotControl(
           [isReset.and(agg.slot.cast(u32).ge(ROWS)), refuse("refused_unknown")],
           // A copy that comes late must not touch what runs.
           [isReset.and(f.admitted.eq(1)), refuse("refused_reset")],
-          [isReset.not().and(f.admitted.eq(0)), refuse("refused_unknown")],
           ...roles,
           [isReset.not().and(agg.generation.ne(f.generation)), refuse("refused_generation")],
           [isReset.not().and(agg.scale.ne(f.scale)), refuse("refused_scale")],
         ],
-        (inOrder) => inOrder.apply(meet),
+        (inOrder) => {
+          inOrder.apply(meet);
+          if (beside !== undefined) inOrder.invoke(beside);
+        },
       ),
     );
   });
