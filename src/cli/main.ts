@@ -27,6 +27,10 @@ const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise
     summary: "run a scenario: program, switches, controller and hosts in one command",
     load: async () => (await import("./run/run.ts")).run,
   },
+  controller: {
+    summary: "keep deployed switches as a topology says, with a web page and metrics",
+    load: async () => (await import("./controller.ts")).controllerVerb,
+  },
   apply: {
     summary: "make deployed switches what a topology says, writing only the difference",
     load: async () => (await import("./fleet.ts")).apply,
@@ -54,7 +58,7 @@ const usage = `gradplane: describe a switch for distributed training in TypeScri
 Usage: gradplane VERB ...
 
 ${Object.entries(verbs)
-  .map(([name, v]) => `  ${name.padEnd(9)} ${v.summary}`)
+  .map(([name, v]) => `  ${name.padEnd(10)} ${v.summary}`)
   .join("\n")}
 
 gradplane VERB --help tells more. Exit codes: 0 done, 1 a mistake in what was asked, 2 a fault of the environment.

@@ -1,5 +1,17 @@
 export { Controller, type ControllerOptions, type Notice } from "./controller.ts";
+export { type Difference, differenceOf, isApplied } from "./diff.ts";
 export { JobError, type JobRequest } from "./failover.ts";
+export { Fleet, type FleetNotice, type FleetOptions, type SwitchState } from "./fleet.ts";
+export { type Intent, IntentBook, type Intentions } from "./intent.ts";
 export type { Placement } from "./jobs.ts";
+export { type LinkAction, type LinkEvent, LinkWatch, type LinkWatchOptions } from "./linkwatch.ts";
+export { type Life, Liveness, type LivenessAction, type LivenessEvent } from "./liveness.ts";
+export { NO_OUTAGE, nextHops, type Outage } from "./paths.ts";
+export { describePlan, type Plan, planOf } from "./plan.ts";
 export type { AggregationFeature } from "./program.ts";
-export { type HostNode, type SwitchNode, type Topology, TopologyError } from "./topology.ts";
+export { applyPlan, readDifference, reconcile } from "./reconcile.ts";
+export { type ControllerState, StateError, StateFile, type StateStore } from "./statefile.ts";
+export { type HostNode, type LinkNode, type SwitchNode, type Topology, TopologyError } from "./topology.ts";
+export { parseTopology, readTopologyFile, type TopologyFile } from "./topologyfile.ts";
+export type { UserEntry } from "./userentry.ts";
+export { metricsOf, WebPage, type WebPageOptions } from "./webpage.ts";

@@ -13,6 +13,7 @@ describe("gradplane", () => {
       "dissector",
       "switch",
       "run",
+      "controller",
       "apply",
       "diff",
       "status",
@@ -40,7 +41,7 @@ describe("gradplane", () => {
     const { status, stderr } = await gradplane(["bulid"]);
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'gradplane: there is no verb "bulid"; the verbs are build, check, dissector, switch, run, apply, diff, status, drain, p4rt\n',
+      'gradplane: there is no verb "bulid"; the verbs are build, check, dissector, switch, run, controller, apply, diff, status, drain, p4rt\n',
     );
   });
 
