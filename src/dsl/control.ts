@@ -9,10 +9,13 @@ import {
   bindAction,
   type ControlHandle,
   type Counter,
+  type Digest,
+  type DigestFields,
   isStraight,
   type KeyLiteral,
   keySet,
   type MatchField,
+  type Meter,
   type Parameters,
   type Register,
   Steps,
@@ -26,6 +29,12 @@ export type TableOptions<K extends string> = {
   readonly actions: readonly { readonly kind: "action"; readonly name: string }[];
   readonly size: number;
   readonly counter?: string;
+  /** A meter per entry; a hit writes the packet's colour before its action runs. The actions must be this table's alone. */
+  readonly meter?: {
+    readonly name: string;
+    readonly unit: ir.MeterUnit;
+    readonly into: Variable<ir.BitType<2>>;
+  };
 } & (DirectActions<K> | IndirectActions);
 
 /** Entries have their actions themselves. */
@@ -77,6 +86,8 @@ export class ControlBuilder implements ControlHandle {
   readonly #registers: ir.Register[] = [];
   readonly #counters: ir.Counter[] = [];
   readonly #actionProfiles: ir.ActionProfile[] = [];
+  readonly #meters: ir.Meter[] = [];
+  readonly #digests: ir.Digest[] = [];
   readonly #steps: Steps;
 
   constructor(
@@ -139,6 +150,16 @@ export class ControlBuilder implements ControlHandle {
         },
         constEntries: entries,
         ...(o.counter === undefined ? {} : { directCounter: `${this.name}.${o.counter}` }),
+        ...(o.meter === undefined
+          ? {}
+          : {
+              directMeter: {
+                name: `${this.name}.${o.meter.name}`,
+                unit: o.meter.unit,
+                // What is no metadata field is found by the checks.
+                into: o.meter.into.node as ir.MetadataReference,
+              },
+            }),
         ...(o.implementation === undefined ? {} : { implementation: o.implementation.name }),
       }),
     );
@@ -194,6 +215,25 @@ export class ControlBuilder implements ControlHandle {
     return { kind: "actionProfile", name: full };
   }
 
+  /** Meters of packets or bytes per second, one per cell; the control plane sets their rates. */
+  meter(
+    name: string,
+    o: { readonly size: number; readonly unit: ir.MeterUnit; readonly doc?: string },
+  ): Meter {
+    const full = `${this.name}.${name}`;
+    const { size, unit, doc } = o;
+    this.#meters.push(at({ name: full, size, unit, ...(doc === undefined ? {} : { doc }) }));
+    return { kind: "meter", name: full };
+  }
+
+  /** What the control plane can be told of packets: `c.digest("learned", { src: bit(48), port: bit(9) })`. */
+  digest<const F extends DigestFields>(name: string, fields: F, doc?: string): Digest<F> {
+    const full = `${this.name}.${name}`;
+    const list = Object.entries(fields).map(([field, type]) => ({ name: field, type }));
+    this.#digests.push(at({ name: full, fields: list, ...(doc === undefined ? {} : { doc }) }));
+    return { kind: "digest", name: full, fields };
+  }
+
   apply(steps: (s: Steps) => void): void {
     steps(this.#steps);
   }
@@ -208,6 +248,8 @@ export class ControlBuilder implements ControlHandle {
       registers: [...this.#registers],
       counters: [...this.#counters],
       actionProfiles: [...this.#actionProfiles],
+      meters: [...this.#meters],
+      digests: [...this.#digests],
       apply: this.#steps.finish(),
       ...this.#place,
     };

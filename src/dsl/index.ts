@@ -1,6 +1,8 @@
 export {
   bit,
   bool,
+  colours,
+  colourType,
   type Diagnostic,
   int,
   type RuleCode,

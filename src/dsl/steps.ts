@@ -70,6 +70,20 @@ export interface ActionProfile {
   readonly name: string;
 }
 
+export interface Meter {
+  readonly kind: "meter";
+  readonly name: string;
+}
+
+export type DigestFields = Readonly<Record<string, BitType>>;
+
+/** What the control plane can be told of a packet, by field. */
+export interface Digest<F extends DigestFields = DigestFields> {
+  readonly kind: "digest";
+  readonly name: string;
+  readonly fields: F;
+}
+
 export interface ControlHandle {
   readonly kind: "control";
   readonly name: string;
@@ -202,6 +216,23 @@ export class ActionSteps {
     );
   }
 
+  /** Meters the packet in a cell; the colour is one of `colours`. */
+  meter(meter: Meter, index: Operand<BitType>, into: Variable<BitType<2>>): void {
+    const cell = operand(index, { kind: "bit", width: 32 });
+    this.push(at({ kind: "meter", meter: meter.name, index: cell, into: into.node }));
+  }
+
+  /** Tells the control plane of the packet, when ingress ends; the last digest of a packet wins. */
+  digest<F extends DigestFields>(
+    digest: Digest<F>,
+    values: { readonly [K in keyof F]: Operand<F[K]> },
+  ): void {
+    const given: Readonly<Record<string, Value<DataType> | Literal>> = values;
+    checkNames(digest.name, Object.keys(digest.fields), Object.keys(given), "field");
+    const nodes = Object.entries(digest.fields).map(([name, type]) => operand(given[name] ?? 0, type));
+    this.push(at({ kind: "digest", digest: digest.name, values: nodes }));
+  }
+
   finish(): readonly Statement[] {
     return Object.freeze([...this.#list]);
   }
@@ -283,16 +314,21 @@ export function bindAction<P extends Parameters>(
   });
 }
 
-function checkNames(action: string, wanted: readonly string[], given: readonly string[]): void {
+function checkNames(
+  owner: string,
+  wanted: readonly string[],
+  given: readonly string[],
+  what = "parameter",
+): void {
   const missing = wanted.filter((n) => !given.includes(n));
   const extra = given.filter((n) => !wanted.includes(n));
   if (missing.length + extra.length === 0) return;
   const parts = [
-    ...missing.map((n) => `parameter ${n} is missing`),
-    ...extra.map((n) => `there is no parameter ${n}`),
+    ...missing.map((n) => `${what} ${n} is missing`),
+    ...extra.map((n) => `there is no ${what} ${n}`),
   ];
   const list = wanted.length === 0 ? "it has none" : `it has ${wanted.join(", ")}`;
-  throw new ProgramError(at({ code: "GP1404", message: `${action}: ${parts.join("; ")} (${list})` }));
+  throw new ProgramError(at({ code: "GP1404", message: `${owner}: ${parts.join("; ")} (${list})` }));
 }
 
 /** One position of a constant entry or select case, as users write it. */

@@ -126,6 +126,14 @@ export const rules = {
   ),
   GP1603: error("register cell type", "a register holds bit<W> or int<W> values"),
   GP1604: error("register or counter size", "give it at least one cell"),
+  GP1605: error(
+    "meter",
+    "give it at least one cell, and a colour of bit<2>: a metadata field for the meter of a table, whose actions are its own",
+  ),
+  GP1606: error(
+    "digest",
+    "send each digest in one place, in ingress: an action of one table, or a control's apply; its fields are bit values, at least one",
+  ),
   GP1701: error("option out of range", "see the option's documentation"),
   GP1702: error("feature needs another feature", "add the missing feature to features: [...]"),
   GP1703: error("port outside the switch", "ports count from 0 to ports-1; 511 is the drop port"),

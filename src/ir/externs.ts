@@ -1,5 +1,6 @@
 import type { FieldReference, MetadataReference } from "./expressions.ts";
 import type { SourceLocation } from "./source.ts";
+import { bit, type DataType } from "./types.ts";
 
 /**
  * Hash functions, with the bits of their results. `identity` is the number that its input makes, of which the low 32 bits count.
@@ -35,4 +36,36 @@ export interface Selector {
   readonly keys: readonly (FieldReference | MetadataReference)[];
   /** Most members of a group, each counted as often as its weight says; without it the profile's size is the limit. */
   readonly maxGroupSize?: number;
+}
+
+/** Colours of meters: what keeps to its rate is green. */
+export const colours = { green: 0, yellow: 1, red: 2 } as const;
+export const colourType = bit(2);
+
+/** Two-rate three-colour meters (RFC 2698), one per cell, whose rates the control plane sets; without rates all is green. */
+export interface Meter {
+  /** `control.meter` */
+  readonly name: string;
+  readonly size: number;
+  readonly unit: MeterUnit;
+  readonly doc?: string;
+  readonly at?: SourceLocation;
+}
+
+export type MeterUnit = "packets" | "bytes";
+
+/** A meter per entry of a table. A hit writes the packet's colour before its action runs; a miss writes nothing. */
+export interface DirectMeter {
+  readonly name: string;
+  readonly unit: MeterUnit;
+  readonly into: MetadataReference;
+}
+
+/** What the control plane is told of a packet: a struct of values. */
+export interface Digest {
+  /** `control.digest` */
+  readonly name: string;
+  readonly fields: readonly { readonly name: string; readonly type: DataType }[];
+  readonly doc?: string;
+  readonly at?: SourceLocation;
 }

@@ -1,5 +1,5 @@
 import type { ConstantName, Expression, FieldReference, MetadataReference } from "./expressions.ts";
-import type { ActionProfile } from "./externs.ts";
+import type { ActionProfile, Digest, DirectMeter, Meter } from "./externs.ts";
 
 import type { SourceLocation } from "./source.ts";
 import type { Block, StraightStatement } from "./statements.ts";
@@ -198,6 +198,8 @@ export interface Control {
   readonly registers: readonly Register[];
   readonly counters: readonly Counter[];
   readonly actionProfiles: readonly ActionProfile[];
+  readonly meters: readonly Meter[];
+  readonly digests: readonly Digest[];
   readonly apply: Block;
   readonly at?: SourceLocation;
 }
@@ -230,6 +232,8 @@ export interface Table {
   readonly constEntries: readonly ConstEntry[];
   /** Counts packets and bytes per entry. */
   readonly directCounter?: string;
+  /** Its actions are this table's alone. */
+  readonly directMeter?: DirectMeter;
   /** The action profile of the same control that holds the actions of the entries. */
   readonly implementation?: string;
   readonly at?: SourceLocation;

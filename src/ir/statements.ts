@@ -30,7 +30,9 @@ export type StraightStatement =
   | Drop
   | Clone
   | Hash
-  | Random;
+  | Random
+  | ExecuteMeter
+  | SendDigest;
 
 export type Block = readonly Statement[];
 
@@ -111,6 +113,21 @@ export interface Random extends Node {
   readonly low: Expression;
   readonly high: Expression;
   readonly into: Target;
+}
+
+/** Meters the packet in a cell of a meter and writes its colour. */
+export interface ExecuteMeter extends Node {
+  readonly kind: "meter";
+  readonly meter: string;
+  readonly index: Expression;
+  readonly into: Target;
+}
+
+/** Tells the control plane of the packet, with values as they are here; ingress only. The last one wins. */
+export interface SendDigest extends Node {
+  readonly kind: "digest";
+  readonly digest: string;
+  readonly values: readonly Expression[];
 }
 
 export interface If extends Node {

@@ -51,6 +51,10 @@ export function expressionsOf(s: Statement): readonly Expression[] {
       return s.fields;
     case "random":
       return [s.low, s.high];
+    case "meter":
+      return [s.index];
+    case "digest":
+      return s.values;
     case "if":
       return [s.condition];
     case "callAction":

@@ -6,7 +6,7 @@ import type {
   Program,
   Target,
 } from "../../src/ir/index.ts";
-import { bit, int, NO_ACTION } from "../../src/ir/index.ts";
+import { bit, bool, colourType, int, NO_ACTION } from "../../src/ir/index.ts";
 import {
   action,
   apply,
@@ -35,6 +35,7 @@ const x = (name: keyof typeof widths): FieldReference => field("op", name, bit(w
 const signed = field("op", "signed", int(16));
 const path = meta("path", bit(16));
 const picked = meta("picked", bit(8));
+const colour = meta("colour", colourType);
 
 /** All that an algorithm can be asked: its bits, some of them, buckets, a base, and a part of a field. */
 function hashes(name: HashAlgorithm, fields: readonly Expression[]): Action {
@@ -92,6 +93,8 @@ export function externs(): Program {
       { name: "path", type: bit(16), doc: "hash of the flow" },
       { name: "picked", type: bit(8) },
       { name: "low", type: bit(8) },
+      { name: "colour", type: colourType, doc: "of the last meter" },
+      { name: "odd", type: bool },
     ],
     parser: [
       {
@@ -155,6 +158,67 @@ export function externs(): Program {
           ),
         ],
       }),
+      control("police", {
+        doc: "Meters and digests.",
+        meters: [
+          { name: "police.flows", size: 16, unit: "packets", doc: "By d." },
+          { name: "police.volume", size: 4, unit: "bytes" },
+        ],
+        digests: [
+          {
+            name: "police.seen",
+            fields: [
+              { name: "a", type: bit(32) },
+              { name: "signed", type: bit(16) },
+              { name: "odd", type: bit(1) },
+              { name: "next", type: bit(16) },
+            ],
+            doc: "Packets of kind 5.",
+          },
+          { name: "police.big", fields: [{ name: "port", type: bit(9) }] },
+        ],
+        actions: [
+          action(
+            "police.pass",
+            [{ name: "mask", type: bit(8) }],
+            [assign(x("d"), arithmetic(x("d"), "^", parameter("mask", bit(8))))],
+          ),
+          action(
+            "police.big_one",
+            [],
+            [{ kind: "digest", digest: "police.big", values: [intrinsic("ingress_port")] }],
+          ),
+        ],
+        tables: [
+          table("police.rates", [["d", x("d"), "ternary"]], ["police.pass"], {
+            size: 32,
+            directMeter: { name: "police.rate", unit: "packets", into: colour },
+          }),
+          table("police.sizes", [["c", x("c"), "exact"]], ["police.big_one", NO_ACTION], { size: 16 }),
+        ],
+        apply: [
+          assign(meta("odd", bool), cast(slice(x("a"), 0, 0), bool)),
+          apply("police.sizes"),
+          apply("police.rates"),
+          assign(slice(x("h8"), 1, 0), colour),
+          { kind: "meter", meter: "police.flows", index: slice(x("d"), 3, 0), into: colour },
+          assign(slice(x("h8"), 3, 2), colour),
+          { kind: "meter", meter: "police.volume", index: constant(1, bit(32)), into: slice(x("h8"), 5, 4) },
+          when(binary(slice(x("kind"), 2, 0), "==", constant(5, bit(3))), [
+            {
+              kind: "digest",
+              digest: "police.seen",
+              values: [
+                x("a"),
+                cast(signed, bit(16)),
+                cast(meta("odd", bool), bit(1)),
+                arithmetic(x("c"), "+", constant(1, bit(16))),
+              ],
+            },
+          ]),
+          assign(x("c"), constant(0, bit(16))),
+        ],
+      }),
       control("balance", {
         doc: "Members of action profiles, and groups of them.",
         actionProfiles: [
@@ -214,6 +278,7 @@ export function externs(): Program {
       assign(intrinsic("egress_port"), cast(slice(x("a"), 2, 0), bit(9))),
       { kind: "applyControl", control: "hashing" },
       { kind: "applyControl", control: "drawing" },
+      { kind: "applyControl", control: "police" },
       { kind: "applyControl", control: "balance" },
     ],
     deparser: ["op", "more"],

@@ -189,6 +189,8 @@ export const control = (name: string, more: Partial<Control> = {}): Control => (
   registers: [],
   counters: [],
   actionProfiles: [],
+  meters: [],
+  digests: [],
   apply: [],
   ...more,
 });

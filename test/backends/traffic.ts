@@ -109,6 +109,20 @@ export function fill(s: Switch, p: Program, arrivals: readonly Arrival[], seed: 
   }
 }
 
+/** Rates for meters, low enough that packets have all colours. */
+export function limit(s: Switch, dice: Dice): void {
+  const config = () => ({
+    committedRate: 1n,
+    committedBurst: BigInt(1 + dice.below(9)),
+    peakRate: 1n,
+    peakBurst: BigInt(10 + dice.below(20)),
+  });
+  for (const meter of [...s.meters.values()].sort((a, b) => (a.name < b.name ? -1 : 1)))
+    for (let i = 0; i < meter.size; i += 1 + dice.below(3)) meter.write(i, config(), 0);
+  for (const table of s.tables.values())
+    for (const entry of table.entries()) if (dice.below(2) === 0) entry.meter?.configure(config(), 0);
+}
+
 /** One of the actions of a table, with data. */
 function action(table: Table, p: Program, fields: ReadonlyMap<string, bigint>, dice: Dice) {
   const name = table.actions[dice.below(table.actions.length)] ?? "NoAction";
@@ -219,7 +233,7 @@ export function transcript(
       .map((a) => {
         if (a.kind === "transmit") return `${a.port}:${hex(a.data)}`;
         if (a.kind === "toCpu") return `cpu:${hex(a.data)}`;
-        return a.kind === "drop" ? `drop ${a.reason}` : a.kind;
+        return a.kind === "drop" ? `drop ${a.reason}` : `${a.kind} ${a.list}: ${a.values.join(" ")}`;
       })
       .join(" "),
   );

@@ -146,6 +146,8 @@ describe("a named constant", () => {
       registers: [],
       counters: [],
       actionProfiles: [],
+      meters: [],
+      digests: [],
       apply: [],
     } as const;
     const found = check({ ...emptyProgram, constants, controls: [control] });

@@ -5,6 +5,7 @@ import {
   bit,
   bool,
   type ControlBuilder,
+  colourType,
   exactly,
   type Header,
   int,
@@ -362,7 +363,7 @@ describe("counters and registers", () => {
   });
 });
 
-describe("hashes, random numbers and action profiles", () => {
+describe("hashes, random numbers, meters, digests and action profiles", () => {
   test("have results in bits", () => {
     never(() => {
       s.hash(x16, { algorithm: "crc16", fields: [x32, i16] });
@@ -381,6 +382,27 @@ describe("hashes, random numbers and action profiles", () => {
       s.random(x16, 0, x32);
       // @ts-expect-error a result with a sign
       s.random(i16);
+    });
+  });
+
+  test("meters give colours, and digests take each field by name", () => {
+    never(() => {
+      const colour = p.metadata("colour", colourType);
+      const m = c.meter("rate", { size: 4, unit: "packets" });
+      s.meter(m, x16, colour);
+      s.meter(m, 0, x16.bits(1, 0));
+      // @ts-expect-error a colour of 16 bits
+      s.meter(m, 0, x16);
+      // @ts-expect-error no such unit
+      c.meter("rate", { size: 4, unit: "bits" });
+      const seen = c.digest("seen", { from: bit(32), at: bit(16) });
+      s.digest(seen, { from: x32, at: 7 });
+      // @ts-expect-error a field with a sign
+      c.digest("seen", { level: int(16) });
+      // @ts-expect-error one is missing
+      s.digest(seen, { from: x32 });
+      // @ts-expect-error 16 bits for 32
+      s.digest(seen, { from: x16, at: 7 });
     });
   });
 

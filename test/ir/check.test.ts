@@ -909,6 +909,8 @@ const control: Control = {
   registers: [],
   counters: [],
   actionProfiles: [],
+  meters: [],
+  digests: [],
   apply: [],
 };
 const withControl = (c: Partial<Control>): Program => ({

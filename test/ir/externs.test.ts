@@ -68,6 +68,8 @@ describe("what the DSL's types refuse", () => {
             registers: [],
             counters: [],
             actionProfiles: [{ name: "c.p", size: 4 }],
+            meters: [],
+            digests: [],
             apply: [{ kind: "applyTable", table: "c.t", hit: [], miss: [] }],
           },
         ],

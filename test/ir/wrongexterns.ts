@@ -3,15 +3,17 @@ import {
   type ActionProfile,
   bit,
   type ControlBuilder,
+  colourType,
   exactly,
   type HashOptions,
+  int,
   intrinsic,
   type ProgramBuilder,
   ternary,
   type Variable,
 } from "gradplane";
 import type { BitType } from "../../src/ir/index.ts";
-import { inControl, type Wrong } from "./findings.ts";
+import { inControl, small, type Wrong } from "./findings.ts";
 
 export const wrongExternsFile = fileURLToPath(import.meta.url);
 
@@ -226,6 +228,124 @@ export const wrongExterns: readonly Wrong[] = [
         const t = c.table("stray", { key: { x: exactly(f.x) }, actions: [drop], size: 4, implementation }); //! table
         c.apply((s) => s.apply(t));
         p.ingress("route", (s) => s.invoke(other));
+      }),
+  },
+  {
+    code: "GP1605",
+    what: "a meter without cells",
+    run: () =>
+      inControl((c, p) => {
+        const colour = p.metadata("colour", colourType);
+        const m = c.meter("rate", { size: 0, unit: "packets" }); //! meter
+        c.apply((s) => s.meter(m, p.metadata("cell", bit(8)), colour));
+      }),
+  },
+  {
+    code: "GP1104",
+    what: "a colour of eight bits",
+    run: () =>
+      inControl((c, p) => {
+        const wide = p.metadata("colour", bit(8)) as unknown as Variable<BitType<2>>;
+        const m = c.meter("rate", { size: 4, unit: "packets" });
+        c.apply((s) => s.meter(m, 0, wide)); //! meter
+      }),
+  },
+  {
+    code: "GP1204",
+    what: "a cell that a meter does not have",
+    run: () =>
+      inControl((c, p) => {
+        const colour = p.metadata("colour", colourType);
+        const m = c.meter("rate", { size: 4, unit: "packets" });
+        c.apply((s) => s.meter(m, 4, colour)); //! meter
+      }),
+  },
+  {
+    code: "GP1605",
+    what: "an action of a metered table that runs elsewhere too",
+    run: () =>
+      inControl((c, p) => {
+        const { x } = fields(p);
+        const into = p.metadata("colour", colourType);
+        const pass = c.action("pass", {}, (a) => a.set(x, 1));
+        const meter = { name: "rate", unit: "bytes", into } as const;
+        const t = c.table("t", { key: { x: exactly(x) }, actions: [pass], size: 4, meter }); //! table
+        c.apply((s) => {
+          s.apply(t);
+          s.call(pass);
+        });
+      }),
+  },
+  {
+    code: "GP1605",
+    what: "a metered table whose default action its entries have too",
+    run: () =>
+      inControl((c, p) => {
+        const { x } = fields(p);
+        const into = p.metadata("colour", colourType);
+        const pass = c.action("pass", {}, (a) => a.set(x, 1));
+        const rest = {
+          size: 4,
+          meter: { name: "rate", unit: "bytes", into },
+          defaultAction: pass.with({}),
+        } as const;
+        const t = c.table("t", { key: { x: exactly(x) }, actions: [pass], ...rest }); //! table
+        c.apply((s) => s.apply(t));
+      }),
+  },
+  {
+    code: "GP1606",
+    what: "a digest of a value with a sign",
+    run: () =>
+      inControl((c) => {
+        const fields = { level: int(16) } as unknown as { readonly level: BitType<16> };
+        const seen = c.digest("seen", fields); //! digest
+        c.apply((s) => s.digest(seen, { level: 1 }));
+      }),
+  },
+  {
+    code: "GP1606",
+    what: "a digest that is sent in two places",
+    run: () =>
+      inControl((c, p) => {
+        const { x } = fields(p);
+        const seen = c.digest("seen", { x: bit(16) }); //! digest
+        c.apply((s) => {
+          s.digest(seen, { x });
+          s.if(x.eq(1), (then) => then.digest(seen, { x: 1 }));
+        });
+      }),
+  },
+  {
+    code: "GP1502",
+    what: "a digest in egress",
+    run: () =>
+      small((p) => {
+        const { x } = fields(p);
+        const c = p.control("tested", "egress");
+        const seen = c.digest("seen", { x: bit(16) });
+        c.apply((s) => s.digest(seen, { x })); //! digest
+        p.egress("route", (s) => s.invoke(c));
+      }),
+  },
+  {
+    code: "GP1404",
+    what: "a digest with a field of nobody",
+    run: () =>
+      inControl((c, p) => {
+        const { x } = fields(p);
+        const seen = c.digest("seen", { x: bit(16) });
+        const values = { y: x } as unknown as { readonly x: typeof x };
+        c.apply((s) => s.digest(seen, values)); //! digest
+      }),
+  },
+  {
+    code: "GP1506",
+    what: "a digest that nobody sends",
+    run: () =>
+      inControl((c) => {
+        c.digest("seen", { x: bit(16) }); //! digest
+        c.apply((s) => s.drop());
       }),
   },
 ];

@@ -5,17 +5,29 @@ import type {
   ActionProfile,
   ControllerPacketMetadata,
   Counter,
+  Digest,
   DirectCounter,
+  DirectMeter,
   Documentation,
   Init,
   MatchField_MatchType,
+  Meter,
   ObjectKind,
+  P4DataTypeSpec,
   P4Info,
+  P4StructTypeSpec,
+  P4TypeInfo,
   Preamble,
   Register,
   Table,
 } from "../../p4info/index.ts";
-import type { LoweredBlock, LoweredControl, LoweredProgram, LoweredTable } from "../v1model/lowered.ts";
+import type {
+  LoweredBlock,
+  LoweredControl,
+  LoweredDigest,
+  LoweredProgram,
+  LoweredTable,
+} from "../v1model/lowered.ts";
 import { storageType, unsigned } from "../v1model/storage.ts";
 import { byBytes, Symbols } from "./symbols.ts";
 
@@ -41,6 +53,10 @@ export function p4info(program: LoweredProgram): Init<P4Info> {
     actionProfiles: controls.flatMap((c) => c.actionProfiles.map((p) => actionProfile(p, c, symbols))),
     counters: controls.flatMap((c) => c.counters.map((counter) => counterArray(counter, symbols))),
     directCounters: controls.flatMap((c) => c.directCounters.map((d) => directCounter(d, symbols))),
+    meters: controls.flatMap((c) => c.meters.map((m) => meterArray(m, symbols))),
+    directMeters: controls.flatMap((c) => c.directMeters.map((m) => directMeter(m, symbols))),
+    digests: controls.flatMap((c) => c.digests.map((d) => digest(d, symbols))),
+    ...typeInfo(controls.flatMap((c) => c.digests)),
     controllerPacketMetadata: controllerHeaders(program, symbols),
     registers: controls.flatMap((c) => c.registers.map((r) => registerArray(r, symbols))),
   };
@@ -58,6 +74,9 @@ function symbolsOf(program: LoweredProgram): readonly (readonly [ObjectKind, str
       ...of("action profile", c.actionProfiles),
       ...of("counter", c.counters),
       ...of("direct counter", c.directCounters),
+      ...of("meter", c.meters),
+      ...of("direct meter", c.directMeters),
+      ...of("digest", c.digests),
       ...of("register", c.registers),
     ]),
     ...of(
@@ -145,7 +164,10 @@ function table(t: LoweredTable, control: LoweredControl, symbols: Symbols): Init
       })),
     },
     implementationId: t.profile === undefined ? 0 : symbols.id("action profile", t.profile.name),
-    directResourceIds: t.directCounter === undefined ? [] : [symbols.id("direct counter", t.directCounter)],
+    directResourceIds: [
+      ...(t.directCounter === undefined ? [] : [symbols.id("direct counter", t.directCounter)]),
+      ...(t.directMeter === undefined ? [] : [symbols.id("direct meter", t.directMeter.name)]),
+    ],
     // The P4 text states a size only where the control plane inserts entries; p4c then gives the default one.
     size: BigInt(t.key.length === 0 || t.constEntries.length > 0 ? DEFAULT_SIZE : t.size),
     isConstTable: t.constEntries.length > 0,
@@ -221,6 +243,48 @@ function directCounter(d: LoweredControl["directCounters"][number], symbols: Sym
     spec: { unit: UNIT.both },
     directTableId: symbols.id("table", d.table),
   };
+}
+
+const METER_UNIT = { packets: "PACKETS", bytes: "BYTES" } as const;
+
+function meterArray(m: LoweredControl["meters"][number], symbols: Symbols): Init<Meter> {
+  return {
+    preamble: preamble("meter", m.name, symbols, m.doc),
+    spec: { unit: METER_UNIT[m.unit] },
+    size: BigInt(m.size),
+  };
+}
+
+function directMeter(m: LoweredControl["directMeters"][number], symbols: Symbols): Init<DirectMeter> {
+  return {
+    preamble: preamble("direct meter", m.name, symbols),
+    spec: { unit: METER_UNIT[m.unit] },
+    directTableId: symbols.id("table", m.table),
+  };
+}
+
+function digest(d: LoweredDigest, symbols: Symbols): Init<Digest> {
+  return {
+    preamble: preamble("digest", d.name, symbols, d.doc),
+    typeSpec: { typeSpec: { case: "struct", value: { name: d.name } } },
+  };
+}
+
+/** The structs of digests. */
+function typeInfo(digests: readonly LoweredDigest[]): { readonly typeInfo?: Init<P4TypeInfo> } {
+  if (digests.length === 0) return {};
+  const structs = digests.map((d): [string, Init<P4StructTypeSpec>] => [
+    d.name,
+    { members: d.fields.map((f) => ({ name: f.name, typeSpec: dataType(f.type) })) },
+  ]);
+  return { typeInfo: { structs: Object.fromEntries(structs.sort(([a], [b]) => byBytes(a, b))) } };
+}
+
+function dataType(type: DataType): Init<P4DataTypeSpec> {
+  if (type.kind === "bool") return { typeSpec: { case: "bool", value: {} } };
+  const value = { bitwidth: type.width };
+  const typeSpec = type.kind === "bit" ? { case: "bit" as const, value } : { case: "int" as const, value };
+  return { typeSpec: { case: "bitstring", value: { typeSpec } } };
 }
 
 function registerArray(r: LoweredControl["registers"][number], symbols: Symbols): Init<Register> {

@@ -19,6 +19,9 @@ export interface ControlIdentifiers {
   readonly registers: ReadonlyMap<string, string>;
   readonly counters: ReadonlyMap<string, string>;
   readonly actionProfiles: ReadonlyMap<string, string>;
+  readonly meters: ReadonlyMap<string, string>;
+  /** Struct types of digests. */
+  readonly digests: ReadonlyMap<string, string>;
   /** What is taken inside the control, for the names of local variables. */
   readonly scope: Names;
 }
@@ -65,6 +68,9 @@ function controlIdentifiers(control: Control, type: string, global: Names): Cont
   );
   const counters = allot([...control.counters, ...direct], "counter");
   const actionProfiles = allot(control.actionProfiles, "profile");
+  const directMeters = control.tables.flatMap((t) => (t.directMeter === undefined ? [] : [t.directMeter]));
+  const meters = allot([...control.meters, ...directMeters], "meter");
+  const digests = new Map(control.digests.map((d) => [d.name, global.take(`${localPart(d.name)}_t`)]));
   return {
     type,
     instance: new Names(global.has(control.name) ? [control.name] : []).take(control.name, "instance"),
@@ -73,6 +79,8 @@ function controlIdentifiers(control: Control, type: string, global: Names): Cont
     registers,
     counters,
     actionProfiles,
+    meters,
+    digests,
     scope,
   };
 }

@@ -79,6 +79,8 @@ function stepOf(
       return [execution(s, name, updates, context)];
     case "hash":
     case "random":
+    case "meter":
+    case "digest":
       // Refused.
       return [];
   }

@@ -51,10 +51,13 @@ export function checkProgram(program: Program, refuse: Refuse): void {
   }
   checkParserSteps(program, refuse);
   for (const [s] of placedStatements(program)) {
-    if (s.kind === "hash" || s.kind === "random") refuse("GP1840", `the program has a ${s.kind}`, s.at);
+    if (["hash", "random", "meter", "digest"].includes(s.kind))
+      refuse("GP1840", `the program has a ${s.kind}`, s.at);
   }
   for (const p of program.controls.flatMap((c) => c.actionProfiles))
     refuse("GP1840", `${p.name} is an action profile`, p.at);
+  for (const t of program.controls.flatMap((c) => c.tables))
+    if (t.directMeter !== undefined) refuse("GP1840", `table ${t.name} has a meter`, t.at);
   for (const state of program.parser) {
     const t = state.transition;
     if (t.kind === "select") {

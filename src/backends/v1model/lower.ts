@@ -27,6 +27,7 @@ import type {
   LoweredProgram,
   LoweredStatement,
   LoweredTable,
+  Step,
 } from "./lowered.ts";
 import { StraightLowering } from "./lowerstraight.ts";
 import { storageType, toStorage } from "./storage.ts";
@@ -165,11 +166,22 @@ class ControlLowering {
               },
             ],
       ),
+      meters: c.meters.map((m) => ({ ...m, local: identifier(own.meters, m.name, "meter", c.name) })),
+      directMeters: c.tables.flatMap(({ name, size, directMeter }) =>
+        directMeter === undefined
+          ? []
+          : [{ ...directMeter, local: this.#meter(directMeter.name), table: name, size }],
+      ),
+      digests: c.digests.map((d) => ({ ...d, type: identifier(own.digests, d.name, "digest", c.name) })),
       actionProfiles: c.actionProfiles.map((p) => this.#profile(p)),
       actions: c.actions.map((a) => this.#action(a)),
       tables: c.tables.map((t) => this.#table(t)),
       block: new BlockLowering(c.gress, this.#ids, c).block(c.apply),
     };
+  }
+
+  #meter(name: string): string {
+    return identifier(this.#own.meters, name, "meter", this.#control.name);
   }
 
   #profile(profile: ActionProfile): LoweredControl["actionProfiles"][number] {
@@ -189,8 +201,15 @@ class ControlLowering {
       local: identifier(this.#own.actions, action.name, "action", this.#control.name),
       ...(action.doc === undefined ? {} : { doc: action.doc }),
       parameters,
-      steps: straight.steps(action.body),
+      steps: [...this.#metering(action), ...straight.steps(action.body)],
     };
+  }
+
+  #metering({ name }: Action): readonly Step[] {
+    const meter = this.#control.tables.find((t) => t.actions.includes(name))?.directMeter;
+    return meter === undefined
+      ? []
+      : [{ kind: "readMeter", meterLocal: this.#meter(meter.name), into: meter.into }];
   }
 
   #table(table: Table): LoweredTable {
@@ -208,6 +227,7 @@ class ControlLowering {
       ...table,
       local: identifier(this.#own.tables, table.name, "table", this.#control.name),
       actions,
+      ...(table.directMeter === undefined ? {} : { directMeterLocal: this.#meter(table.directMeter.name) }),
       ...(profile === undefined ? {} : { profile: this.#profile(profile) }),
       ...(table.directCounter === undefined
         ? {}

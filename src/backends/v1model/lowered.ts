@@ -4,9 +4,13 @@ import type {
   Constant,
   Counter,
   DataType,
+  Digest,
+  DirectMeter,
   Expression,
   HashAlgorithm,
   MetadataField,
+  MetadataReference,
+  Meter,
   Program,
   Register,
   SetValidity,
@@ -88,6 +92,13 @@ export interface LoweredControl {
     readonly local: string;
     readonly table: string;
   }[];
+  readonly meters: readonly (Meter & { readonly local: string })[];
+  readonly directMeters: readonly (DirectMeter & {
+    readonly local: string;
+    readonly table: string;
+    readonly size: number;
+  })[];
+  readonly digests: readonly LoweredDigest[];
   readonly actionProfiles: readonly (ActionProfile & { readonly local: string })[];
   readonly actions: readonly LoweredAction[];
   readonly tables: readonly LoweredTable[];
@@ -107,6 +118,7 @@ export interface LoweredTable extends Omit<Table, "actions"> {
   readonly local: string;
   readonly actions: readonly ActionReference[];
   readonly directCounterLocal?: string;
+  readonly directMeterLocal?: string;
   readonly profile?: LoweredControl["actionProfiles"][number];
 }
 
@@ -115,6 +127,11 @@ export interface ActionReference {
   readonly local: string;
   /** The action is only the default one; entries cannot name it. */
   readonly defaultOnly: boolean;
+}
+
+/** A digest, and the struct type of its values. */
+export interface LoweredDigest extends Digest {
+  readonly type: string;
 }
 
 /** A parameter or local variable. */
@@ -166,6 +183,16 @@ export type Step =
       readonly high: Expression;
       readonly into: StoredTarget;
     }
+  | {
+      readonly kind: "meter";
+      readonly meter: string;
+      readonly meterLocal: string;
+      readonly index: Expression;
+      readonly into: StoredTarget;
+    }
+  /** In an action of a table with a meter: BMv2 meters before it, but P4 wants it said. */
+  | { readonly kind: "readMeter"; readonly meterLocal: string; readonly into: MetadataReference }
+  | { readonly kind: "digest"; readonly digest: LoweredDigest; readonly values: readonly Expression[] }
   | { readonly kind: "declare"; readonly local: Local; readonly value?: Expression }
   /** Register updates, each read, computed and written before another packet can come in between. */
   | { readonly kind: "atomic"; readonly updates: readonly (readonly Step[])[] };

@@ -89,6 +89,24 @@ export class StraightLowering {
         const [low, high] = [typedParameters(s.low), typedParameters(s.high)];
         return this.#stored(s.into, "random_value", (into) => ({ kind: "random", low, high, into }));
       }
+      case "meter": {
+        const meterLocal = identifier(this.#own?.meters ?? new Map(), s.meter, "meter", this.#owner);
+        const index = asIndex(typedParameters(s.index));
+        return this.#stored(s.into, "colour", (into) => ({
+          kind: "meter",
+          meter: s.meter,
+          meterLocal,
+          index,
+          into,
+        }));
+      }
+      case "digest": {
+        const type = identifier(this.#own?.digests ?? new Map(), s.digest, "digest", this.#owner);
+        const digest = this.#control?.digests.find((d) => d.name === s.digest);
+        if (digest === undefined)
+          throw new BackendError("GP2001", "v1model", `the program has no digest ${s.digest}`, s.at);
+        return [{ kind: "digest", digest: { ...digest, type }, values: s.values.map(typedParameters) }];
+      }
     }
   }
 

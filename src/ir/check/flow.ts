@@ -192,6 +192,12 @@ function checkControls(program: Program, names: Names, report: Report): boolean 
     ) {
       fail({ code: "GP1505", message: `register ${s.register} is used outside its control`, at: s.at });
     }
+    if (s.kind === "meter" && names.meters.has(s.meter) && owner(s.meter) !== place.control?.name) {
+      fail({ code: "GP1505", message: `meter ${s.meter} is used outside its control`, at: s.at });
+    }
+    if (s.kind === "digest" && names.digests.has(s.digest) && owner(s.digest) !== place.control?.name) {
+      fail({ code: "GP1505", message: `digest ${s.digest} is sent outside its control`, at: s.at });
+    }
     if (s.kind === "count" && names.counters.has(s.counter) && owner(s.counter) !== place.control?.name) {
       fail({ code: "GP1505", message: `counter ${s.counter} is used outside its control`, at: s.at });
     }
@@ -231,13 +237,24 @@ function checkUse(program: Program, report: Report): void {
     if (s.kind === "callAction") used.add(s.action);
     if (s.kind === "registerUpdate") used.add(s.register);
     if (s.kind === "count") used.add(s.counter);
+    if (s.kind === "meter") used.add(s.meter);
+    if (s.kind === "digest") used.add(s.digest);
   }
   for (const c of program.controls) {
     for (const t of c.tables) {
       for (const a of t.actions) used.add(a);
       if (t.implementation !== undefined) used.add(t.implementation);
     }
-    for (const object of [c, ...c.tables, ...c.actions, ...c.registers, ...c.counters, ...c.actionProfiles]) {
+    for (const object of [
+      c,
+      ...c.tables,
+      ...c.actions,
+      ...c.registers,
+      ...c.counters,
+      ...c.actionProfiles,
+      ...c.meters,
+      ...c.digests,
+    ]) {
       if (!used.has(object.name))
         report({ code: "GP1506", message: `${object.name} is never used`, at: object.at });
     }

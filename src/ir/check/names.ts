@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../diagnostics.ts";
-import type { ActionProfile } from "../externs.ts";
+import type { ActionProfile, Digest, Meter } from "../externs.ts";
 import { elementPath, headersByPath, stackOf, unionsOf } from "../headers.ts";
 import {
   type Action,
@@ -33,6 +33,8 @@ export class Names {
   readonly registers = new Map<string, Register>();
   readonly counters = new Map<string, Counter>();
   readonly actionProfiles = new Map<string, ActionProfile>();
+  readonly meters = new Map<string, Meter>();
+  readonly digests = new Map<string, Digest>();
 
   constructor(program: Program) {
     this.headers = headersByPath(program);
@@ -47,6 +49,8 @@ export class Names {
       for (const r of c.registers) this.registers.set(r.name, r);
       for (const k of c.counters) this.counters.set(k.name, k);
       for (const p of c.actionProfiles) this.actionProfiles.set(p.name, p);
+      for (const m of c.meters) this.meters.set(m.name, m);
+      for (const d of c.digests) this.digests.set(d.name, d);
     }
   }
 
@@ -116,13 +120,29 @@ export function checkNames(program: Program, report: Report): void {
     scope(
       `object of control ${c.name}`,
       "declaration",
-      [...c.registers, ...c.counters, ...directCounters(c), ...c.actionProfiles, ...c.actions, ...c.tables],
+      [
+        ...c.registers,
+        ...c.counters,
+        ...directObjects(c),
+        ...c.actionProfiles,
+        ...c.meters,
+        ...c.digests,
+        ...c.actions,
+        ...c.tables,
+      ],
       `${c.name}.`,
     );
     for (const k of c.counters) {
       const twice = firstRepeated(k.cells ?? []);
       if (twice !== undefined)
         report({ code: "GP1202", message: `cell ${twice} of ${k.name} is declared twice`, at: k.at });
+    }
+    for (const d of c.digests) {
+      scope(
+        `field of digest ${d.name}`,
+        "member",
+        d.fields.map((f) => ({ name: f.name, ...place(d.at) })),
+      );
     }
     for (const a of c.actions) {
       scope(
@@ -174,9 +194,11 @@ function firstRepeated(names: readonly string[]): string | undefined {
   return names.find((n, i) => names.indexOf(n) !== i);
 }
 
-function directCounters(c: Control): readonly Named[] {
+function directObjects(c: Control): readonly Named[] {
   return c.tables.flatMap((t) =>
-    t.directCounter === undefined ? [] : [{ name: t.directCounter, ...place(t.at) }],
+    [t.directCounter, t.directMeter?.name].flatMap((name) =>
+      name === undefined ? [] : [{ name, ...place(t.at) }],
+    ),
   );
 }
 

@@ -13,6 +13,7 @@ import type { SourceLocation } from "../source.ts";
 import { sameType, typeName } from "../types.ts";
 import { checkProfiles } from "./actionprofiles.ts";
 import { includes, misfit, uncanonical } from "./keysets.ts";
+import { checkDigests, checkMeters } from "./meters.ts";
 import type { Names } from "./names.ts";
 import { hasWidth, type TypeChecker } from "./types.ts";
 
@@ -28,6 +29,8 @@ export function checkTables(program: Program, names: Names, types: TypeChecker, 
       checkTable(table, control, names, types, report);
     }
     checkProfiles(control, types, report);
+    checkMeters(control, types, report);
+    checkDigests(control, report);
     for (const r of control.registers) {
       if (!Number.isInteger(r.size) || r.size < 1)
         report({ code: "GP1604", message: `register ${r.name} has ${r.size} cells`, at: r.at });

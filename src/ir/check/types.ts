@@ -30,6 +30,8 @@ export function checkWidths(program: Program, report: Report): void {
   for (const m of program.metadata) declared(`metadata field ${m.name}`, m.type, m.at);
   for (const c of program.controls) {
     for (const r of c.registers) declared(`a cell of ${r.name}`, r.type, r.at);
+    for (const d of c.digests)
+      for (const f of d.fields) declared(`field ${f.name} of ${d.name}`, f.type, d.at);
     for (const a of c.actions)
       for (const p of a.parameters) declared(`parameter ${p.name} of ${a.name}`, p.type, a.at);
   }
@@ -123,7 +125,9 @@ export class TypeChecker {
         break;
       case "hash":
       case "random":
-        checkExternStatement(s, context, this);
+      case "meter":
+      case "digest":
+        checkExternStatement(s, context, this, this.#names);
         break;
       default:
         break;

@@ -341,6 +341,8 @@ describe("what Tofino cannot do is refused with a code", () => {
   it.each<readonly [string, Program]>([
     ["a hash", withStatements(hash(x, "crc32", [y]))],
     ["a random number", withStatements(random(x, y, z))],
+    ["a meter", withStatements({ kind: "meter", meter: "c.m", index: small, into: small })],
+    ["a digest", withStatements({ kind: "digest", digest: "c.d", values: [x] })],
     ["an action profile", withControl({ actionProfiles: [{ name: "c.p", size: 4 }] })],
   ])("GP1840 %s", (_, p) => {
     expect(codes(p)).toEqual(["GP1840"]);

@@ -1,6 +1,6 @@
 import type { DataType, Expression } from "../../../ir/index.ts";
 import { widthOf } from "../../../ir/index.ts";
-import type { Gress, Local, Step } from "../lowered.ts";
+import type { Gress, Local, LoweredDigest, Step } from "../lowered.ts";
 import type { Calculations } from "./calculations.ts";
 import { bytesFor, hexstr, type JsonObject } from "./json.ts";
 import type { Scalars } from "./scalars.ts";
@@ -24,6 +24,8 @@ export const CLONE_FIELD_LIST = 1;
 export interface Parts {
   readonly scalars: Scalars;
   readonly calculations: Calculations;
+  /** Names of the digests; the first has id 1. */
+  readonly digests: readonly string[];
 }
 
 /** Names of one action: its parameters are runtime data, its variables live in the scalars. */
@@ -31,7 +33,7 @@ export class ActionScope implements ValueScope {
   readonly gress: Gress;
   readonly #prefix: string;
   readonly #scalars: Scalars;
-  readonly calculations: Calculations;
+  readonly #parts: Parts;
   readonly #slots = new Map<string, Slot>();
 
   /** @param prefix in front of the names of variables in the scalars: the action or control that owns them. */
@@ -39,7 +41,7 @@ export class ActionScope implements ValueScope {
     this.gress = gress;
     this.#prefix = prefix;
     this.#scalars = parts.scalars;
-    this.calculations = parts.calculations;
+    this.#parts = parts;
     parameters.forEach((p, index) => {
       this.#slots.set(p.name, { kind: "data", index });
     });
@@ -60,6 +62,10 @@ export class ActionScope implements ValueScope {
 
   bind(name: string, slot: Slot): void {
     this.#slots.set(name, slot);
+  }
+
+  get parts(): Parts {
+    return this.#parts;
   }
 
   /** A field of the scalars for a value that BMv2 cannot take as an expression. */
@@ -113,6 +119,15 @@ function step(s: Step, scope: ActionScope): readonly JsonObject[] {
       }));
     case "hash":
       return hash(s, scope);
+    case "meter":
+      return withOperands([s.index], scope, ([index]) => ({
+        op: "execute_meter",
+        parameters: [{ type: "meter_array", value: s.meter }, index, destination(s.into, scope)],
+      }));
+    case "readMeter":
+      return [];
+    case "digest":
+      return sendDigest(s, scope);
     case "random":
       return withOperands([s.low, s.high], scope, ([low, high]) => ({
         op: "modify_field_rng_uniform",
@@ -155,7 +170,7 @@ function hash(s: Extract<Step, { kind: "hash" }>, scope: ActionScope): readonly 
     before.push(assignment(copy, argument(f, scope)));
     return copy;
   });
-  const calculation = scope.calculations.add(s.algorithm, input);
+  const calculation = scope.parts.calculations.add(s.algorithm, input);
   return [
     ...before,
     {
@@ -167,6 +182,28 @@ function hash(s: Extract<Step, { kind: "hash" }>, scope: ActionScope): readonly 
         constant(s.max.value, s.max.type),
       ],
     },
+  ];
+}
+
+/** The field that holds a digest's value until ingress ends. */
+export function digestField(digest: LoweredDigest, field: string): string {
+  return `${digest.name}.${field}`;
+}
+
+function sendDigest(s: Extract<Step, { kind: "digest" }>, scope: ActionScope): readonly JsonObject[] {
+  const { scalars, digests } = scope.parts;
+  const copies = s.digest.fields.flatMap((f, i) => {
+    const value = s.values[i];
+    const field = scalars.field(digestField(s.digest, f.name), f.type);
+    return value === undefined
+      ? []
+      : [assignment({ type: "field", value: [SCALARS, field] }, argument(value, scope))];
+  });
+  const id = BigInt(digests.indexOf(s.digest.name) + 1);
+  const receiver: JsonObject = { type: "hexstr", value: hexstr(1n, bytesFor(32)) };
+  return [
+    ...copies,
+    { op: "generate_digest", parameters: [receiver, { type: "hexstr", value: hexstr(id) }] },
   ];
 }
 

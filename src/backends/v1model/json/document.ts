@@ -1,7 +1,7 @@
 import { emittedPaths, widthOf } from "../../../ir/index.ts";
 import type { LoweredProgram } from "../lowered.ts";
 import { Actions, addAction } from "./actionlist.ts";
-import { CLONE_FIELD_LIST } from "./actions.ts";
+import { CLONE_FIELD_LIST, digestField } from "./actions.ts";
 import { Calculations } from "./calculations.ts";
 import { checksums } from "./checksums.ts";
 import { headerSections, standardMetadataFields } from "./headers.ts";
@@ -9,6 +9,7 @@ import { type Json, type JsonObject, jsonText } from "./json.ts";
 import { errorsOf, parser } from "./parser.ts";
 import { PipelineWriter } from "./pipeline.ts";
 import { Scalars } from "./scalars.ts";
+import { metadataField, SCALARS } from "./values.ts";
 
 /** Version of the format (behavioral-model, docs/JSON_format.md) that this document follows. */
 const FORMAT_VERSION = [2, 23] as const;
@@ -21,7 +22,8 @@ export function bmv2Document(program: LoweredProgram): JsonObject {
   const scalars = new Scalars(program.metadata);
   const calculations = new Calculations();
   const sums = checksums(program, calculations);
-  const parts = { scalars, calculations };
+  const digests = program.controls.flatMap((c) => c.digests);
+  const parts = { scalars, calculations, digests: digests.map((d) => d.name) };
   const actions = new Actions();
   const controls = new Map(program.controls.map((c) => [c.name, c]));
   for (const c of program.controls) for (const a of c.actions) addAction(a, c, actions, parts);
@@ -41,13 +43,17 @@ export function bmv2Document(program: LoweredProgram): JsonObject {
     parsers: [parsed],
     parse_vsets: [],
     deparsers: [{ name: "deparser", id: 0, order: emittedPaths(program.source), primitives: [] }],
-    meter_arrays: [],
+    meter_arrays: meterArrays(program),
     counter_arrays: counterArrays(program),
     register_arrays: program.controls
       .flatMap((c) => c.registers)
       .map((r, id) => ({ name: r.name, id, size: r.size, bitwidth: widthOf(r.storage) })),
     calculations: calculations.list(),
-    learn_lists: [],
+    learn_lists: digests.map((d, i) => ({
+      id: i + 1,
+      name: d.name,
+      elements: d.fields.map((f) => ({ type: "field", value: [SCALARS, digestField(d, f.name)] })),
+    })),
     actions: actions.list(),
     pipelines,
     checksums: sums,
@@ -77,6 +83,20 @@ function counterArrays(program: LoweredProgram): readonly Json[] {
       arrays.push({ name: counter.name, id: arrays.length, size: counter.size, is_direct: false });
     for (const direct of c.directCounters)
       arrays.push({ name: direct.name, id: arrays.length, is_direct: true, binding: direct.table });
+  }
+  return arrays;
+}
+
+function meterArrays(program: LoweredProgram): readonly Json[] {
+  const arrays: JsonObject[] = [];
+  for (const c of program.controls) {
+    for (const { name, unit, size } of c.meters)
+      arrays.push({ name, id: arrays.length, is_direct: false, size, rate_count: 2, type: unit });
+    for (const { name, unit, size, table, into } of c.directMeters)
+      arrays.push({
+        ...{ name, id: arrays.length, is_direct: true, rate_count: 2, type: unit, size, binding: table },
+        result_target: [SCALARS, metadataField(into.name)],
+      });
   }
   return arrays;
 }

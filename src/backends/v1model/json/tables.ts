@@ -48,7 +48,7 @@ export function tableJson(
     max_size: tableSize(table),
     with_counters: table.directCounter !== undefined,
     support_timeout: false,
-    direct_meters: null,
+    direct_meters: table.directMeter?.name ?? null,
     action_ids: table.actions.map((a) => actions.id(a.name)),
     actions: table.actions.map((a) => a.name),
     base_default_next: next,

@@ -121,6 +121,15 @@ function stepText(s: Step, gress: Gress): readonly Doc[] {
       ];
       return [list("hash(", items, ");")];
     }
+    case "meter":
+      return [list(`${s.meterLocal}.execute_meter(`, [text(s.index), targetText(s.into, gress)], ");")];
+    case "readMeter":
+      return [`${s.meterLocal}.read(${targetText(s.into, gress)});`];
+    case "digest": {
+      const values = group("{", nest(line, join(concat(",", line), s.values.map(sized))), line, "}");
+      // BMv2 has one receiver, the control plane.
+      return [list(`digest<${s.digest.type}>(`, ["1", values], ");")];
+    }
     case "random":
       return [list("random(", [targetText(s.into, gress), sized(s.low), sized(s.high)], ");")];
     case "read":

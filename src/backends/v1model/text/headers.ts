@@ -1,7 +1,8 @@
 import { typeName } from "../../../ir/index.ts";
 import { documented, memberTexts } from "../../p4text/declarations.ts";
 import { braces, concat, type Doc, hardline } from "../../p4text/layout.ts";
-import type { LoweredHeaderType, LoweredProgram } from "../lowered.ts";
+import { nameText } from "../../p4text/tables.ts";
+import type { LoweredDigest, LoweredHeaderType, LoweredProgram } from "../lowered.ts";
 
 /** `header` declarations. */
 export function headerTypeTexts(program: LoweredProgram): readonly Doc[] {
@@ -13,6 +14,7 @@ export function headerTypeTexts(program: LoweredProgram): readonly Doc[] {
         u.members.map((m) => `${m.type.name} ${m.name};`),
       ),
     ),
+    ...program.controls.flatMap((c) => c.digests).map((d) => documented(d.doc, digestText(d), 0)),
   ];
 }
 
@@ -40,4 +42,9 @@ function members(fields: LoweredHeaderType["fields"], varbit?: LoweredHeaderType
   const last =
     varbit === undefined ? [] : [{ text: `varbit<${varbit.width}> ${varbit.name};`, doc: varbit.doc }];
   return memberTexts([...fixed, ...last]);
+}
+
+/** The control plane knows a digest by the name of its struct. */
+function digestText({ name, type, fields }: LoweredDigest): Doc {
+  return concat(nameText(name), hardline, braces(`struct ${type}`, members(fields)));
 }

@@ -33,6 +33,19 @@ export function declarations(control: LoweredControl): readonly Doc[] {
         text: `direct_counter(CounterType.${COUNTER_TYPE.both}) ${c.local};`,
       })),
     ),
+    ...objectTexts(
+      control.meters.map((m) => ({
+        name: m.name,
+        doc: m.doc,
+        text: `meter(${m.size}, MeterType.${m.unit}) ${m.local};`,
+      })),
+    ),
+    ...objectTexts(
+      control.directMeters.map((m) => ({
+        name: m.name,
+        text: `direct_meter<${typeName(m.into.type)}>(MeterType.${m.unit}) ${m.local};`,
+      })),
+    ),
     ...objectTexts(control.actionProfiles.map((p) => ({ name: p.name, doc: p.doc, text: profileText(p) }))),
     ...control.actions.map((a) => actionText(a, control)),
     ...control.tables.map((t) => documented(t.doc, v1modelTable(t, control))),
@@ -101,6 +114,7 @@ function v1modelTable(table: LoweredTable, control: LoweredControl): Doc {
     selectors: (table.profile?.selector?.keys ?? []).map((k) => expression(k, scopeOf(control.gress))),
     properties: [
       ...(table.directCounterLocal === undefined ? [] : [`counters = ${table.directCounterLocal};`]),
+      ...(table.directMeterLocal === undefined ? [] : [`meters = ${table.directMeterLocal};`]),
       ...(table.profile === undefined ? [] : [`implementation = ${table.profile.local};`]),
     ],
   });

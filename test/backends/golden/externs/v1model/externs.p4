@@ -11,6 +11,7 @@
 #include "checksums.p4"
 #include "controls/hashing.p4"
 #include "controls/drawing.p4"
+#include "controls/police.p4"
 #include "controls/balance.p4"
 #include "ingress.p4"
 #include "egress.p4"

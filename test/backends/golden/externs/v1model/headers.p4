@@ -18,13 +18,29 @@ header more_t {
     bit<32> a;
 }
 
+// Packets of kind 5.
+@name(".police.seen")
+struct seen_t {
+    bit<32> a;
+    int<16> signed;
+    bool odd;
+    bit<16> next;
+}
+
+@name(".police.big")
+struct big_t {
+    bit<9> port;
+}
+
 struct headers_t {
     op_t op;
     more_t more;
 }
 
 struct metadata_t {
-    bit<16> path; // hash of the flow
+    bit<16> path;  // hash of the flow
     bit<8> picked;
     bit<8> low;
+    bit<2> colour; // of the last meter
+    bool odd;
 }

@@ -6,6 +6,7 @@ control SwitchIngress(inout headers_t hdr,
                       inout standard_metadata_t standard_metadata) {
     Hashing() hashing;
     Drawing() drawing;
+    Police() police;
     Balance() balance;
 
     apply {
@@ -16,6 +17,7 @@ control SwitchIngress(inout headers_t hdr,
         standard_metadata.egress_spec = (bit<9>)hdr.op.a[2:0];
         hashing.apply(hdr, meta, standard_metadata);
         drawing.apply(hdr, meta, standard_metadata);
+        police.apply(hdr, meta, standard_metadata);
         balance.apply(hdr, meta, standard_metadata);
     }
 }
