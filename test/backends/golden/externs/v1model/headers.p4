@@ -22,8 +22,8 @@ header more_t {
 @name(".police.seen")
 struct seen_t {
     bit<32> a;
-    int<16> signed;
-    bool odd;
+    bit<16> signed;
+    bit<1> odd;
     bit<16> next;
 }
 

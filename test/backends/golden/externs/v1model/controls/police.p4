@@ -61,7 +61,7 @@ control Police(inout headers_t hdr,
         volume.execute_meter(1, colour);
         hdr.op.h8[5:4] = colour;
         if (hdr.op.kind[2:0] == 5) {
-            digest<seen_t>(1, { hdr.op.a, hdr.op.signed, meta.odd, hdr.op.c + 1 });
+            digest<seen_t>(1, { hdr.op.a, (bit<16>)hdr.op.signed, (bit<1>)meta.odd, hdr.op.c + 1 });
         }
         hdr.op.c = 0;
     }
