@@ -236,6 +236,7 @@ export class PacketPath {
     this.functions.setIngressPort(copy, packet.ingressPort);
     this.keepFields(copy, packet, packet.cloneFieldList);
     setField(copy, fields.instanceType, instanceType.ingressClone);
+    if (session.classOfService > 0) setField(copy, fields.priority, session.classOfService);
     if (session.packetLength > 0) copy.truncateTo = session.packetLength;
     this.replicate(copy, session.replicas, now);
     this.give(copy);
@@ -315,6 +316,7 @@ export class PacketPath {
     this.functions.setIngressPort(copy, packet.ingressPort);
     this.keepFields(copy, packet, packet.cloneFieldList);
     setField(copy, fields.instanceType, instanceType.egressClone);
+    if (session.classOfService > 0) setField(copy, fields.priority, session.classOfService);
     copy.passes++;
     if (session.packetLength > 0) copy.truncateTo = session.packetLength;
     if (copy.passes > this.settings.maxPasses) this.dropped("tooManyPasses", packet.egressPort);

@@ -89,6 +89,7 @@ export class MemoryProgram implements TargetProgram {
   readonly members = new Map<number, TargetAction>();
   readonly groups = new Map<number, readonly GroupMember[]>();
   readonly multicastGroups = new Map<number, readonly Replica[]>();
+  readonly valueSets = new Map<string, readonly bigint[]>();
   readonly cloneSessions = new Map<number, CloneSession>();
   readonly #tables = new Map<string, Table>();
   readonly #profiles = new Map<string, ActionProfile>();
@@ -188,6 +189,9 @@ export class MemoryProgram implements TargetProgram {
     if (this.groups.has(groupId)) profile.modifyGroup(groupId, choices);
     else profile.insertGroup(groupId, choices);
     this.groups.set(groupId, members);
+  }
+  setValueSet(set: { readonly name: string }, members: readonly bigint[]): void {
+    this.valueSets.set(set.name, members);
   }
   setMulticastGroup(groupId: number, replicas: readonly Replica[] | undefined): void {
     if (replicas === undefined) this.multicastGroups.delete(groupId);

@@ -25,6 +25,11 @@ export function checkProgram(schema: Schema, engine: Engine): void {
     if (register.bitwidth !== undefined && own.width !== register.bitwidth)
       throw mismatch(`register ${register.name}`, "bits per cell", register.bitwidth, own.width);
   }
+  for (const set of schema.valueSets.all) {
+    const own = present(engine.valueSets, "value set", set.name);
+    const width = set.fields.all.reduce((sum, field) => sum + field.bitwidth, 0);
+    if (own.width !== width) throw mismatch(`value set ${set.name}`, "bits", width, own.width);
+  }
   for (const profile of schema.actionProfiles.all) present(engine.profiles, "action profile", profile.name);
 }
 

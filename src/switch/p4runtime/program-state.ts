@@ -13,14 +13,17 @@ import {
   TableEntry,
   type Update,
   type Update_Type,
+  ValueSetEntry,
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import type { Schema, TableSchema } from "../../p4runtime/schema.ts";
 import { CellStore, counterData, counterValue, meterRates } from "./cells.ts";
 import { DigestStore } from "./digest-store.ts";
+import { idleMessage } from "./entry-messages.ts";
 import { ProfileStore } from "./profile-store.ts";
 import { ReplicationStore } from "./replication-store.ts";
 import { invalidArgument, statusOf, unimplemented } from "./status.ts";
 import { TableStore } from "./table-store.ts";
+import { ValueSetStore } from "./value-set-store.ts";
 import type { TargetProgram } from "./target.ts";
 import { WireEntries } from "./wire-entries.ts";
 
@@ -35,6 +38,7 @@ export class ProgramState {
   readonly #profiles: ProfileStore;
   readonly #cells: CellStore;
   readonly #replication: ReplicationStore;
+  readonly #valueSets: ValueSetStore;
 
   constructor(schema: Schema, program: TargetProgram, hasPort: (port: number) => boolean) {
     this.schema = schema;
@@ -45,6 +49,7 @@ export class ProgramState {
     this.wire = new WireEntries(this.#tables.tables());
     this.#cells = new CellStore(schema, program);
     this.#replication = new ReplicationStore(program);
+    this.#valueSets = new ValueSetStore(schema, program);
   }
 
   /**
@@ -89,6 +94,9 @@ export class ProgramState {
       case "digestEntry":
         this.digests.write(type, entity.value);
         return;
+      case "valueSetEntry":
+        this.#valueSets.write(type, entity.value);
+        return;
       default:
         throw unimplemented(`${entity.case} is not supported`);
     }
@@ -131,9 +139,26 @@ export class ProgramState {
           .map((value) => wrap({ case: "packetReplicationEngineEntry", value }));
       case "digestEntry":
         return this.digests.read(entity.value).map((value) => wrap({ case: "digestEntry", value }));
+      case "valueSetEntry":
+        return this.#valueSets.read(entity.value).map((value) => wrap({ case: "valueSetEntry", value }));
       default:
         throw unimplemented(`${entity.case} is not supported`);
     }
+  }
+
+  /** True when some table can have entries with an idle timeout. */
+  get hasIdleTimeouts(): boolean {
+    return this.#tables.tables().some(({ schema }) => schema.supportsIdleTimeout);
+  }
+
+  /** Entries that nothing hit for their idle timeout, one list per table. Their time begins anew (16.4). */
+  idleEntries(): Init<TableEntry>[][] {
+    const now = this.program.now();
+    return this.#tables.tables().flatMap((bound) => {
+      const idle = bound.table.idleEntries(now);
+      for (const entry of idle) entry.lastHit = now;
+      return idle.length === 0 ? [] : [idle.map((entry) => idleMessage(bound, entry))];
+    });
   }
 
   /**
@@ -184,6 +209,9 @@ export class ProgramState {
       });
     for (const digest of old.digests.read(create(DigestEntry)))
       replay("a digest", { case: "digestEntry", value: create(DigestEntry, digest) });
+    for (const set of old.#valueSets.read(create(ValueSetEntry)))
+      if (set.members !== undefined && set.members.length > 0)
+        replay("a value set", { case: "valueSetEntry", value: create(ValueSetEntry, set) }, "MODIFY");
     for (const meter of old.#cells.meterChanges())
       replay("a meter", { case: "meterEntry", value: create(MeterEntry, meter) }, "MODIFY");
     this.#copyCells(old);

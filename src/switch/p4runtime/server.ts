@@ -53,6 +53,11 @@ const CLOSE_GRACE = 500;
 
 const NOTHING = new Uint8Array(0);
 
+/** Milliseconds between two looks for idle entries. */
+const IDLE_SWEEP = 100;
+/** Entries in one idle notification. */
+const IDLE_ENTRIES = 1000;
+
 /** P4Runtime over gRPC for one device. */
 export class P4RuntimeServer {
   readonly deviceId: bigint;
@@ -64,6 +69,7 @@ export class P4RuntimeServer {
   #address = "";
   #closing: Promise<void> | undefined;
   #digestTimer: NodeJS.Timeout | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
 
   private constructor(options: P4RuntimeServerOptions) {
     this.deviceId = options.deviceId ?? 1n;
@@ -108,6 +114,7 @@ export class P4RuntimeServer {
       if (options.program !== undefined) {
         const { p4info, deviceConfig: p4DeviceConfig } = options.program;
         server.#pipeline.set("VERIFY_AND_COMMIT", { p4info, p4DeviceConfig });
+        server.#watchIdleEntries();
       }
       await server.#listen(options.address);
     } catch (error) {
@@ -136,6 +143,7 @@ export class P4RuntimeServer {
   /** Drop all connections at once, as a switch that loses its power. */
   abort(): void {
     clearTimeout(this.#digestTimer);
+    clearInterval(this.#idleTimer);
     this.#server.abort();
   }
 
@@ -156,6 +164,7 @@ export class P4RuntimeServer {
 
   async #shutDown(): Promise<void> {
     clearTimeout(this.#digestTimer);
+    clearInterval(this.#idleTimer);
     this.#controllers.endAll({ code: Code.UNAVAILABLE, message: "the switch is shutting down" });
     await this.#server.close(CLOSE_GRACE);
   }
@@ -232,6 +241,7 @@ export class P4RuntimeServer {
     this.#checkDevice(request.deviceId);
     this.#controllers.checkPrimary(request.role, request.electionId);
     this.#pipeline.set(request.action, request.config);
+    this.#watchIdleEntries();
     return NOTHING;
   }
 
@@ -245,6 +255,25 @@ export class P4RuntimeServer {
     const request = decode(CapabilitiesRequest, bytes);
     if (request.deviceId !== 0n) this.#checkDevice(request.deviceId);
     return encode(CapabilitiesResponse, { p4runtimeApiVersion: API_VERSION });
+  }
+
+  /** Look for idle entries from now on, if the program that runs can have any. */
+  #watchIdleEntries(): void {
+    clearInterval(this.#idleTimer);
+    const { running } = this.#pipeline;
+    if (running?.hasIdleTimeouts !== true) return;
+    this.#idleTimer = setInterval(() => {
+      for (const entries of running.idleEntries())
+        for (let at = 0; at < entries.length; at += IDLE_ENTRIES) {
+          const tableEntry = entries.slice(at, at + IDLE_ENTRIES);
+          const value = { tableEntry, timestamp: BigInt(Math.round(nanoseconds())) };
+          const { told } = this.#controllers.notifyPrimaries({
+            update: { case: "idleTimeoutNotification", value },
+          });
+          if (told === 0) this.counters.notificationsLost++;
+        }
+    }, IDLE_SWEEP);
+    this.#idleTimer.unref();
   }
 
   /** Send digest lists to the primaries, and see to those that are to go later. */

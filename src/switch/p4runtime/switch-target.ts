@@ -5,6 +5,7 @@ import type {
   RegisterSchema,
   Schema,
   TableSchema,
+  ValueSetSchema,
 } from "../../p4runtime/schema.ts";
 import { SwitchConfigError } from "../bmv2json/config-error.ts";
 import type { Engine } from "../engine/compile.ts";
@@ -151,6 +152,10 @@ export class EmbeddedProgram implements TargetProgram {
     found(this.engine.registers, schema.name).write(index, value);
   }
 
+  setValueSet(schema: ValueSetSchema, members: readonly bigint[]): void {
+    found(this.engine.valueSets, schema.name).set(members);
+  }
+
   setMember(schema: ActionProfileSchema, memberId: number, action: TargetAction | undefined): void {
     const profile = found(this.engine.profiles, schema.name);
     if (action === undefined) profile.deleteMember(memberId);
@@ -181,11 +186,6 @@ export class EmbeddedProgram implements TargetProgram {
   }
 
   setCloneSession(sessionId: number, session: CloneSession | undefined): void {
-    if (session !== undefined && session.classOfService !== 0)
-      throw new TargetError(
-        "unsupported",
-        `clone session ${sessionId}: classes of service are not supported`,
-      );
     if (this.#switch !== undefined) applySession(this.#switch, sessionId, session);
     if (session === undefined) this.#sessions.delete(sessionId);
     else this.#sessions.set(sessionId, session);
@@ -217,8 +217,12 @@ function applyGroup({ replication }: Switch, id: number, replicas: readonly Repl
 }
 
 function applySession({ replication }: Switch, id: number, session: CloneSession | undefined): void {
-  if (session === undefined) replication.deleteSession(id);
-  else if (replication.session(id) === undefined)
-    replication.insertSession(id, session.replicas, session.packetLengthBytes);
-  else replication.modifySession(id, session.replicas, session.packetLengthBytes);
+  if (session === undefined) {
+    replication.deleteSession(id);
+    return;
+  }
+  const { replicas, packetLengthBytes, classOfService } = session;
+  if (replication.session(id) === undefined)
+    replication.insertSession(id, replicas, packetLengthBytes, classOfService);
+  else replication.modifySession(id, replicas, packetLengthBytes, classOfService);
 }

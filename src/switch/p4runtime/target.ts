@@ -5,6 +5,7 @@ import type {
   RegisterSchema,
   Schema,
   TableSchema,
+  ValueSetSchema,
 } from "../../p4runtime/schema.ts";
 import type { MeterConfig } from "../state/meter.ts";
 import type { Table } from "../tables/table.ts";
@@ -55,6 +56,9 @@ export interface TargetProgram {
   writeMeter(meter: MeterSchema, index: number, config: MeterRates | undefined): void;
   readRegister(register: RegisterSchema, index: number): bigint;
   writeRegister(register: RegisterSchema, index: number, value: bigint): void;
+
+  /** Members of a parse value set: the fields of each one after the other. */
+  setValueSet(set: ValueSetSchema, members: readonly bigint[]): void;
 
   /** `undefined` removes; the server never removes what is still in use. Ids may pass 2^32: those are the server's own (one-shots). */
   setMember(profile: ActionProfileSchema, memberId: number, action: TargetAction | undefined): void;

@@ -16,6 +16,8 @@ export interface CloneSession {
   readonly replicas: readonly Replica[];
   /** Longest clone in bytes; 0 means whole. */
   readonly packetLength: number;
+  /** Priority of the clones, as v1model's `priority`; 0 is the weakest. */
+  readonly classOfService: number;
 }
 
 /** Ids of clone sessions are 15 bits wide in simple_switch; 0 is not used by P4Runtime but works. */
@@ -80,28 +82,31 @@ export class ReplicationEngine {
     return [...this.groups.values()].sort((a, b) => a.id - b.id);
   }
 
-  insertSession(id: number, replicas: readonly Replica[], packetLength = 0): void {
+  insertSession(id: number, replicas: readonly Replica[], packetLength = 0, classOfService = 0): void {
     const name = `clone session ${id}`;
     if (!Number.isInteger(id) || id < 0 || id > largestSession) {
       throw new SwitchRuntimeError("INVALID_ARGUMENT", name, `an id is from 0 to ${largestSession}`);
     }
     if (this.sessions.has(id)) throw new SwitchRuntimeError("ALREADY_EXISTS", name, "exists");
-    this.setSession(id, replicas, packetLength);
+    this.setSession(id, replicas, packetLength, classOfService);
   }
 
-  modifySession(id: number, replicas: readonly Replica[], packetLength = 0): void {
+  modifySession(id: number, replicas: readonly Replica[], packetLength = 0, classOfService = 0): void {
     if (!this.sessions.has(id))
       throw new SwitchRuntimeError("NOT_FOUND", `clone session ${id}`, "does not exist");
-    this.setSession(id, replicas, packetLength);
+    this.setSession(id, replicas, packetLength, classOfService);
   }
 
-  private setSession(id: number, replicas: readonly Replica[], packetLength: number): void {
+  private setSession(id: number, replicas: readonly Replica[], packetLength: number, classOfService: number): void {
     const name = `clone session ${id}`;
     ReplicationEngine.check(name, replicas);
     if (!Number.isInteger(packetLength) || packetLength < 0) {
       throw new SwitchRuntimeError("INVALID_ARGUMENT", name, `${packetLength} is no packet length`);
     }
-    this.sessions.set(id, { id, replicas, packetLength });
+    if (!Number.isInteger(classOfService) || classOfService < 0 || classOfService > 7) {
+      throw new SwitchRuntimeError("INVALID_ARGUMENT", name, `${classOfService} is no class of service`);
+    }
+    this.sessions.set(id, { id, replicas, packetLength, classOfService });
   }
 
   deleteSession(id: number): void {
