@@ -106,13 +106,6 @@ export interface ValueSetSchema extends Named {
   readonly size: number;
 }
 
-/** Values that a parser's select takes beside its constants; each is one value per field. */
-export interface ValueSetSchema extends Named {
-  readonly fields: FieldMap<MatchFieldSchema>;
-  /** Most members. */
-  readonly size: number;
-}
-
 export interface DigestSchema extends Named {
   readonly typeSpec: P4DataTypeSpec | undefined;
 }
@@ -233,7 +226,6 @@ export class Schema {
   readonly registers: ObjectMap<RegisterSchema>;
   readonly digests: ObjectMap<DigestSchema>;
   readonly valueSets: ObjectMap<ValueSetSchema>;
-  readonly valueSets: ObjectMap<ValueSetSchema>;
   readonly packetIn: PacketHeaderSchema | undefined;
   readonly packetOut: PacketHeaderSchema | undefined;
 
@@ -286,13 +278,6 @@ export class Schema {
         return { ...base, fields: new FieldMap(owner, "match field", fields), size: set.size };
       }),
     );
-    this.valueSets = new ObjectMap(
-      "value set",
-      info.valueSets.map((set) => {
-        const base = named(set.preamble);
-        return { ...base, ...fieldsOf(`value set ${base.name}`, set.match), size: set.size };
-      }),
-    );
     this.tables = new ObjectMap(
       "table",
       info.tables.map((table) => this.#tableOf(table)),
@@ -315,10 +300,10 @@ export class Schema {
     const meter = this.info.directMeters.find((candidate) => direct(candidate.preamble?.id ?? 0));
     return {
       ...base,
-      fields,
+      fields: new FieldMap(owner, "match field", fields),
       actions: new Map(actions),
       size: Number(table.size),
-      needsPriority: fields.all.some((field) => field.kind !== "EXACT" && field.kind !== "LPM"),
+      needsPriority: fields.some((field) => field.kind !== "EXACT" && field.kind !== "LPM"),
       isConst: table.isConstTable,
       hasInitialEntries: table.hasInitialEntries,
       constDefaultAction: table.constDefaultActionId !== 0,
@@ -334,22 +319,6 @@ export class Schema {
       supportsIdleTimeout: table.idleTimeoutBehavior === "NOTIFY_CONTROL",
     };
   }
-}
-
-function fieldsOf(
-  owner: string,
-  fields: Table["matchFields"],
-): { readonly fields: FieldMap<MatchFieldSchema> } {
-  const all = fields.map(
-    (field): MatchFieldSchema => ({
-      id: field.id,
-      name: field.name,
-      bitwidth: field.bitwidth,
-      kind: matchKind(owner, field.name, field.match),
-      where: `${owner}, field ${field.name}`,
-    }),
-  );
-  return { fields: new FieldMap(owner, "match field", all) };
 }
 
 function named(preamble: Preamble | undefined): Named {
