@@ -469,6 +469,6 @@ describe("entities that this switch does not have", () => {
           action: { type: { case: "action", value: { actionId: ID.drop } } },
         }),
       ]),
-    ).toEqual(["UNIMPLEMENTED", "UNIMPLEMENTED", "OK"]);
+    ).toEqual(["NOT_FOUND", "UNIMPLEMENTED", "OK"]);
   });
 });
