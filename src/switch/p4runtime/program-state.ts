@@ -23,8 +23,8 @@ import { ProfileStore } from "./profile-store.ts";
 import { ReplicationStore } from "./replication-store.ts";
 import { invalidArgument, statusOf, unimplemented } from "./status.ts";
 import { TableStore } from "./table-store.ts";
-import { ValueSetStore } from "./value-set-store.ts";
 import type { TargetProgram } from "./target.ts";
+import { ValueSetStore } from "./value-set-store.ts";
 import { WireEntries } from "./wire-entries.ts";
 
 /** A program of the target together with everything that clients wrote to it: one store per kind of entity. */

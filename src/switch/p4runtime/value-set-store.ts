@@ -52,7 +52,9 @@ export class ValueSetStore {
     return sets.map((set) => ({
       valueSetId: set.id,
       members: (this.#members.get(set.id) ?? []).map((values) => ({
-        match: set.fields.all.map((field, i) => encodeMatch(field, { kind: "EXACT", value: values[i] ?? 0n })),
+        match: set.fields.all.map((field, i) =>
+          encodeMatch(field, { kind: "EXACT", value: values[i] ?? 0n }),
+        ),
       })),
     }));
   }

@@ -97,7 +97,12 @@ export class ReplicationEngine {
     this.setSession(id, replicas, packetLength, classOfService);
   }
 
-  private setSession(id: number, replicas: readonly Replica[], packetLength: number, classOfService: number): void {
+  private setSession(
+    id: number,
+    replicas: readonly Replica[],
+    packetLength: number,
+    classOfService: number,
+  ): void {
     const name = `clone session ${id}`;
     ReplicationEngine.check(name, replicas);
     if (!Number.isInteger(packetLength) || packetLength < 0) {
