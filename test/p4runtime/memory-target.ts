@@ -17,11 +17,16 @@ import { SwitchRuntimeError } from "../../src/switch/tables/runtime-error.ts";
 import { Table } from "../../src/switch/tables/table.ts";
 import type { TableEntry } from "../../src/switch/tables/table-entry.ts";
 
+/** Bits of a value; a string has no width in P4Info, and gets room for 64 bytes. */
+function widthOf({ bitwidth }: { readonly bitwidth: number }): number {
+  return bitwidth === 0 ? 512 : bitwidth;
+}
+
 /** The actions that a table of the P4Info may use, numbered as there. */
 function resolverFor(schema: TableSchema): ActionResolver {
   const actions = [...schema.actions.values()].map((ref) => ref.action);
   const isWide = (params: readonly { readonly bitwidth: number }[]) =>
-    params.some((param) => param.bitwidth > 52);
+    params.some((param) => widthOf(param) > 52);
   return {
     parameters: Math.max(0, ...actions.map((action) => action.params.all.length)),
     hasWideParameters: actions.some((action) => isWide(action.params.all)),
@@ -29,9 +34,7 @@ function resolverFor(schema: TableSchema): ActionResolver {
     find: (name) => {
       const actionIndex = actions.findIndex((action) => action.name === name);
       const params = actions[actionIndex]?.params.all;
-      return params === undefined
-        ? undefined
-        : { actionIndex, parameterWidths: params.map((param) => param.bitwidth) };
+      return params === undefined ? undefined : { actionIndex, parameterWidths: params.map(widthOf) };
     },
     nameOf: (index) => actions[index]?.name ?? "",
     resolve: (call) => {
@@ -40,7 +43,7 @@ function resolverFor(schema: TableSchema): ActionResolver {
       const params = actions[actionIndex]?.params.all ?? [];
       const data = newActionData(params.length, isWide(params));
       call.parameters.forEach((value, i) => {
-        data[i] = (params[i]?.bitwidth ?? 0) <= 52 ? Number(value) : value;
+        data[i] = widthOf(params[i] ?? { bitwidth: 0 }) <= 52 ? Number(value) : value;
       });
       return { actionIndex, data };
     },
@@ -50,9 +53,11 @@ function resolverFor(schema: TableSchema): ActionResolver {
 /** A table of the switch as the P4Info alone describes it. */
 function tableOf(schema: TableSchema, profile: ActionProfile | undefined): Table {
   let word = 0;
-  const key = schema.fields.all.map(({ name, kind, bitwidth }) => {
-    const words = Math.ceil(bitwidth / 32);
-    const field = { name, kind: kind.toLowerCase() as Lowercase<typeof kind>, width: bitwidth, word, words };
+  const key = schema.fields.all.map((own) => {
+    const { name, kind } = own;
+    const width = widthOf(own);
+    const words = Math.ceil(width / 32);
+    const field = { name, kind: kind.toLowerCase() as Lowercase<typeof kind>, width, word, words };
     word += words;
     return field;
   });
