@@ -4,6 +4,8 @@ import { checkTna } from "../backends/index.ts";
 import { ProgramError } from "../dsl/programerror.ts";
 import { codeFrame } from "../ir/codeframe.ts";
 import { type Diagnostic, ruleOf, severityOf } from "../ir/diagnostics.ts";
+import { errorSection } from "../ir/errorpage.ts";
+import type { SourceLocation } from "../ir/source.ts";
 import { loadProgram } from "./load.ts";
 import { onlyFile, parse, type Verb } from "./verb.ts";
 
@@ -13,7 +15,8 @@ export const check: Verb = {
 Checks a program and prints what is wrong: code, file:line:column, the line, and what to write instead.
 Exits with 0 when there is no error.
 
-  --json   one array of findings on stdout, for editors
+  --json   one array of findings on stdout, for editors: code, severity, message, title, remedy, docs, target,
+           file, line, column, endLine, endColumn (docs/errors.md describes them)
 
 Example:
   gradplane check examples/libra/program.ts`,
@@ -63,11 +66,27 @@ function forEditors(d: Diagnostic): object {
     message: d.message,
     title: ruleOf(d).title,
     remedy: ruleOf(d).remedy,
+    docs: errorSection(d.code),
     ...(d.target === undefined ? {} : { target: d.target }),
     ...(d.at === undefined
       ? {}
-      : { file: relative(process.cwd(), d.at.file), line: d.at.line, column: d.at.column }),
+      : { file: relative(process.cwd(), d.at.file), line: d.at.line, column: d.at.column, ...endOf(d.at) }),
   };
+}
+
+/** The end of the word at a place, so that editors have something to underline; one column when the file is gone. */
+function endOf({ file, line, column }: SourceLocation): {
+  readonly endLine: number;
+  readonly endColumn: number;
+} {
+  let text = "";
+  try {
+    text = readFileSync(file, "utf8").split(/\r\n|\r|\n/)[line - 1] ?? "";
+  } catch {
+    // The program was loaded from it, so it was there.
+  }
+  const word = /^\w+/.exec(text.slice(column - 1))?.[0] ?? " ";
+  return { endLine: line, endColumn: column + word.length };
 }
 
 function plural(n: number, word: string): string {

@@ -103,7 +103,8 @@ async function report(error: unknown): Promise<number> {
     const { code, target, at, message } = error;
     const place =
       at === undefined ? "" : `  --> ${relative(process.cwd(), at.file)}:${at.line}:${at.column}\n`;
-    process.stderr.write(`error ${code} [${target}]: ${message}\n${place}`);
+    const { errorSection } = await import("../ir/errorpage.ts");
+    process.stderr.write(`error ${code} [${target}]: ${message}\n${place}See ${errorSection(code)}.\n`);
     return 1;
   }
   if (error instanceof UserError) {

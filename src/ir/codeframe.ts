@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import { type Diagnostic, ruleOf, severityOf } from "./diagnostics.ts";
+import { errorSection } from "./errorpage.ts";
 import type { SourceLocation } from "./source.ts";
 
 export interface CodeFrameOptions {
@@ -27,7 +28,7 @@ const CUT = "...";
  *     > 11 |   s.set(m, 300);
  *          |     ^
  *       12 | });
- *     To mend it: widen the type, or cut the constant to the width yourself.
+ *     To mend it: widen the type, or cut the constant to the width yourself. See docs/errors.md#gp1102.
  */
 export function codeFrame(d: Diagnostic, options: CodeFrameOptions): string {
   const severity = severityOf(d);
@@ -37,7 +38,7 @@ export function codeFrame(d: Diagnostic, options: CodeFrameOptions): string {
   return [
     `${paint(`${severity} ${d.code}`)}${target}: ${d.message}`,
     ...(d.at === undefined ? [] : place(d.at, options, paint)),
-    `To mend it: ${ruleOf(d).remedy}.`,
+    `To mend it: ${ruleOf(d).remedy}. See ${errorSection(d.code)}.`,
   ].join("\n");
 }
 

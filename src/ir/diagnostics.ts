@@ -134,7 +134,7 @@ export const rules = {
     "digest",
     "send each digest in one place, in ingress: an action of one table, or a control's apply; its fields are bit values, at least one",
   ),
-  GP1701: error("option out of range", "see the option's documentation"),
+  GP1701: error("option out of range", "write one of the values that the message allows"),
   GP1702: error("feature needs another feature", "add the missing feature to features: [...]"),
   GP1703: error("port outside the switch", "ports count from 0 to ports-1; 511 is the drop port"),
 } as const satisfies Record<string, Rule>;

@@ -43,9 +43,12 @@ describe("gradplane check", () => {
         message: "constant 256 does not fit bit<8> (0 to 255)",
         title: expect.any(String),
         remedy: expect.stringMatching(/./),
+        docs: "docs/errors.md#gp1102",
         file: "wrong.ts",
         line: 9,
         column: 9,
+        endLine: 9,
+        endColumn: 12,
       },
       expect.objectContaining({ code: "GP1201", severity: "error", file: "wrong.ts", line: 11, column: 7 }),
     ]);

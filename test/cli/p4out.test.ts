@@ -32,5 +32,6 @@ describe("the generated programs that are kept in p4out", () => {
       for (const [path, content] of stored)
         expect(content.equals(Buffer.from(made.get(path) ?? "")), `${path}: ${remedy}`).toBe(true);
     },
+    120_000,
   );
 });

@@ -39,7 +39,7 @@ describe("a code frame", () => {
       "    |     ^",
       "  5 | five",
       "  6 | six",
-      "To mend it: widen the type, or cut the constant to the width yourself.",
+      "To mend it: widen the type, or cut the constant to the width yourself. See docs/errors.md#gp1102.",
     ]);
   });
 
@@ -88,7 +88,7 @@ describe("a code frame", () => {
     expect(frame(text, { line, column: 5 })).toEqual([
       "error GP1102: constant 300 does not fit bit<8> (0 to 255)",
       `  --> /home/u/libra.ts:${line}:5`,
-      "To mend it: widen the type, or cut the constant to the width yourself.",
+      "To mend it: widen the type, or cut the constant to the width yourself. See docs/errors.md#gp1102.",
     ]);
   });
 
