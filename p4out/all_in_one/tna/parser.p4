@@ -80,7 +80,7 @@ parser SwitchEgressParser(packet_in packet,
         meta = {...};
         packet.extract(hdr.bridge);
         transition select(hdr.bridge.origin) {
-            1: parse_start_of_clone;
+            ORIGIN_CLONE: parse_start_of_clone;
             default: parse_start;
         }
     }

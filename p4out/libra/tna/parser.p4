@@ -79,7 +79,7 @@ parser SwitchEgressParser(packet_in packet,
         meta = {...};
         packet.extract(hdr.bridge);
         transition select(hdr.bridge.origin) {
-            1: parse_start;
+            ORIGIN_CLONE: parse_start;
             default: accept;
         }
     }

@@ -12,7 +12,6 @@ parser SwitchIngressParser(packet_in packet,
         packet.advance(PORT_METADATA_SIZE);
         meta = {...};
         hdr.bridge.setValid();
-        hdr.bridge.origin = ORIGIN_INGRESS;
         hdr.bridge.event = 0;
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
@@ -47,10 +46,7 @@ parser SwitchEgressParser(packet_in packet,
         packet.extract(eg_intr_md);
         meta = {...};
         packet.extract(hdr.bridge);
-        transition select(hdr.bridge.origin) {
-            1: accept;
-            default: parse_start;
-        }
+        transition parse_start;
     }
 
     state parse_start {

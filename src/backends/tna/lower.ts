@@ -112,15 +112,17 @@ class ProgramLowering {
     const found = egressNeeds(this.#source);
     checkHeaderKinds(p, found, this.#refuse);
     const needs = { ...found, ingressPort: found.ingressPort || parsesByPort(p, found) };
-    const hasBridge = needs.isClone || this.#clone !== undefined || needs.ingressPort || bridged.length > 0;
+    const origin = needs.isClone || this.#clone !== undefined;
+    const hasBridge = origin || needs.ingressPort || bridged.length > 0;
     const bridge = hasBridge
       ? {
           header: this.#bridgeHeader,
           type: this.#bridgeType,
           bytes:
-            1 +
+            (origin ? 1 : 0) +
             (needs.ingressPort ? 2 : 0) +
             bridged.reduce((sum, m) => sum + Math.ceil(this.#metadataWidth(m) / 8), 0),
+          origin,
           ingressPort: needs.ingressPort,
           metadata: bridged,
         }
@@ -208,7 +210,8 @@ class ProgramLowering {
   }
 
   #bridgeHeaderType(bridge: NonNullable<TnaProgram["bridge"]>): TnaProgram["headerTypes"][number] {
-    const fields: Member[] = [{ name: "origin", type: bit(8), doc: "how the packet came to egress" }];
+    const origin: Member = { name: "origin", type: bit(8), doc: "how the packet came to egress" };
+    const fields: Member[] = bridge.origin ? [origin] : [];
     const padded = (name: string, width: number, type: Member["type"]): void => {
       const padding = (8 - (width % 8)) % 8;
       // Behind the field: in headers, too, a port is followed by its padding, and an action cannot shift and set at once.

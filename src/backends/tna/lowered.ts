@@ -58,6 +58,8 @@ export interface Bridge {
   readonly header: string;
   readonly type: string;
   readonly bytes: number;
+  /** Tells clones from packets that ingress sends. */
+  readonly origin: boolean;
   readonly ingressPort: boolean;
   /** Metadata that egress reads. */
   readonly metadata: readonly string[];

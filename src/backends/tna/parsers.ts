@@ -2,6 +2,7 @@ import type { ParserState, ParserStep, Program } from "../../ir/index.ts";
 import { extractedBy, instanceOf, widthOf } from "../../ir/index.ts";
 import { Names } from "../p4text/names.ts";
 import { bytesBefore, checkReparse, type EgressNeeds, longestPath, prunedStates } from "./egress.ts";
+import { ORIGIN_CLONE } from "./intrinsics.ts";
 import type { Bridge, CloneNames, TnaParser, TnaState } from "./lowered.ts";
 import { checkReread } from "./parsersteps.ts";
 import type { Refuse } from "./refuse.ts";
@@ -90,7 +91,8 @@ function cleared(hasMetadata: boolean): readonly string[] {
 function bridgeStart(bridge: Bridge | undefined): readonly string[] {
   if (bridge === undefined) return [];
   const fields = bridge.metadata.map((m) => `hdr.${bridge.header}.${m} = 0;`);
-  return [`hdr.${bridge.header}.setValid();`, `hdr.${bridge.header}.origin = ORIGIN_INGRESS;`, ...fields];
+  const origin = bridge.origin ? [`hdr.${bridge.header}.origin = ORIGIN_INGRESS;`] : [];
+  return [`hdr.${bridge.header}.setValid();`, ...origin, ...fields];
 }
 
 function egressParser(
@@ -125,20 +127,21 @@ function egressParser(
   const first: string[] = ["packet.extract(eg_intr_md);", ...cleared(hasMetadata)];
   const sentTo = sentStates[0]?.name ?? "accept";
   const clonedTo = clonedStates[0]?.name ?? "accept";
+  const isClone = { name: ORIGIN_CLONE, type: { kind: "bit", width: 8 } } as const;
   const start: TnaState = {
     name: "start",
     first: bridge === undefined ? first : [...first, `packet.extract(hdr.${bridge.header});`],
     steps: [],
     after: [],
     transition:
-      bridge === undefined || sentTo === clonedTo
+      bridge?.origin !== true || sentTo === clonedTo
         ? { kind: "goto", next: sentTo }
         : {
             kind: "select",
             keys: [
               { kind: "field", header: bridge.header, field: "origin", type: { kind: "bit", width: 8 } },
             ],
-            cases: [{ values: [{ kind: "value", value: 1n }], next: clonedTo }],
+            cases: [{ values: [{ kind: "value", value: 1n, named: isClone }], next: clonedTo }],
             otherwise: sentTo,
           },
   };

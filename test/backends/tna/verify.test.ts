@@ -48,7 +48,14 @@ const stage = (number: number, tables: readonly string[]) => ({
 const report = {
   resources: { mau: { nStages: 12, mau_stages: [stage(0, ["forwarding.routes", "cond-1"])] } },
 };
-const metrics = { phv: { normal: [{ bit_width: 32, containers_occupied: 40 }], tagalong: [] } };
+const container = (phv_number: number) => ({
+  container_type: "normal",
+  bit_width: 32,
+  phv_number,
+  slices: [],
+});
+// A container that several fields share is there twice.
+const phv = { containers: [container(0), container(0), container(1)] };
 
 function compiler({
   assembly = "stage 0 ingress:\n",
@@ -59,7 +66,7 @@ function compiler({
     fs.mkdirSync(out + "/pipe/logs", { recursive: true });
     fs.writeFileSync(out + "/pipe/p.bfa", ${JSON.stringify(assembly)});
     fs.writeFileSync(out + "/pipe/logs/resources.json", ${JSON.stringify(text)});
-    fs.writeFileSync(out + "/pipe/logs/metrics.json", ${JSON.stringify(JSON.stringify(metrics))});
+    fs.writeFileSync(out + "/pipe/logs/phv.json", ${JSON.stringify(JSON.stringify(phv))});
     ${after}`);
 }
 const assembler = fake('fs.writeFileSync("tofino.bin", "");');
@@ -109,10 +116,10 @@ describe("a program fits", () => {
             actionBusBytes: 3,
           },
         ],
-        containers: [{ kind: "normal", bits: 32, used: 40, of: 64 }],
+        containers: expect.arrayContaining([{ kind: "normal", bits: 32, used: 2, of: 64 }]),
       },
     });
-    if (found.kind === "fits") expect(figuresText(found.figures)).toContain("40 of 64 of 32 bits");
+    if (found.kind === "fits") expect(figuresText(found.figures)).toContain("2 of 64 of 32 bits");
   });
 
   it("and not by an exit code alone: tables behind the last stage (pitfall of the compiler)", async () => {
@@ -160,6 +167,7 @@ describe("what the compiler says", () => {
     "controls/forwarding.p4(20): error: forwarding.route: action spanning multiple stages.",
     "    action route(",
     "           ^^^^^",
+    "warning: Parser state min_parse_depth_accept_loop will be unrolled up to 4 times due to @pragma max_loop_depth.",
     "error: table placement cannot make any more progress.",
     "  needs 3 more",
     "",

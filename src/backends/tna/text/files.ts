@@ -62,7 +62,7 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
   files.set(
     "headers.p4",
     file("headers.p4", "headers and metadata", {
-      usesBridge: program.bridge !== undefined,
+      usesOrigin: program.bridge?.origin === true,
       usesClone: program.clone !== undefined,
       types: program.headerTypes.map((t) => render(headerTypeText(t))),
       headers: render(

@@ -90,14 +90,18 @@ export function stageFigures(text: string): readonly StageFigures[] {
   });
 }
 
-/** The compiler's `logs/metrics.json`: the containers of the packet header vector. @throws ReportError */
+/** The compiler's `logs/phv.json`: which containers of the packet header vector have anything in them. @throws ReportError */
 export function containerFigures(text: string): readonly ContainerFigures[] {
-  const phv = at(parsed(text), "phv");
+  const containers = list(at(parsed(text), "containers"), "containers");
+  const found = new Map<string, Set<unknown>>();
+  for (const c of containers) {
+    const key = `${String(at(c, "container_type"))} ${number(at(c, "bit_width"), "bit_width")}`;
+    found.set(key, (found.get(key) ?? new Set()).add(at(c, "phv_number")));
+  }
   return (["normal", "tagalong"] as const).flatMap((kind) =>
-    list(at(phv, kind) ?? [], kind).map((c): ContainerFigures => {
-      const bits = number(at(c, "bit_width"), "bit_width");
-      const used = number(at(c, "containers_occupied"), "containers_occupied");
-      return { kind, bits, used, of: CONTAINERS[kind][bits] ?? 0 };
+    Object.entries(CONTAINERS[kind]).map(([bits, of]): ContainerFigures => {
+      const used = found.get(`${kind} ${bits}`)?.size ?? 0;
+      return { kind, bits: Number(bits), used, of };
     }),
   );
 }

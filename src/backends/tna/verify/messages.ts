@@ -7,6 +7,9 @@ export interface CompilerMessage {
   readonly line?: number;
 }
 
+/** What p4c-barefoot remarks on states that it adds itself, to read as far into short packets as the chip must. */
+const OF_ITS_OWN = /Parser state min_parse_depth_\w+ will be unrolled/;
+
 const PLACED = /^(?<file>[^\s(:]+)\((?<line>\d+)\):\s*(?<rest>.*)$/;
 const ASSEMBLY = /^(?<file>[^\s(:]+\.bfa):(?<line>\d+):\s*(?<rest>.*)$/;
 const SAID =
@@ -14,7 +17,7 @@ const SAID =
 
 /**
  * The errors and warnings in what p4c-barefoot or bfas wrote. The lines of source that p4c shows below a message are left out, and so
- * is its count at the end; a message may go on over several lines.
+ * is its count at the end, and remarks on what is not in the program; a message may go on over several lines.
  */
 export function compilerMessages(output: string): readonly CompilerMessage[] {
   const found: CompilerMessage[] = [];
@@ -38,5 +41,5 @@ export function compilerMessages(output: string): readonly CompilerMessage[] {
       if (last !== undefined) found.push({ ...last, text: `${last.text}\n${line}` });
     } else goesOn = false;
   }
-  return found;
+  return found.filter((m) => !OF_ITS_OWN.test(m.text));
 }

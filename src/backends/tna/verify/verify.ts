@@ -119,13 +119,13 @@ function reasons(ran: Ran, program: string): readonly CompilerMessage[] {
 
 function figuresIn(folder: string, assembly: string): Figures | undefined {
   const resources = join(folder, "logs", "resources.json");
-  const metrics = join(folder, "logs", "metrics.json");
+  const containers = join(folder, "logs", "phv.json");
   if (!existsSync(resources)) return undefined;
   try {
     return {
       stages: stagesOfAssembly(readFileSync(assembly, "utf8")),
       perStage: stageFigures(readFileSync(resources, "utf8")),
-      containers: existsSync(metrics) ? containerFigures(readFileSync(metrics, "utf8")) : [],
+      containers: existsSync(containers) ? containerFigures(readFileSync(containers, "utf8")) : [],
     };
   } catch (error) {
     if (error instanceof ReportError) return undefined;
