@@ -39,31 +39,7 @@ export function gridControl(
     "a new round restarts the row",
   );
   if (o.result === "ps") {
-    if (o.result === "ps") {
-      grid.apply((s) => s.call(addRow));
-      return grid;
-    }
-    const readRow = grid.action(
-      "read_row",
-      {},
-      (a) => {
-        const read = (register: typeof marks, into: typeof f.mark): void =>
-          a.update(register, { index: f.index, next: (old) => old, output: ({ old }) => old, into });
-        read(marks, f.mark);
-        f.lane.forEach((field, i) => {
-          const register = sums[i];
-          if (register !== undefined) read(register, field);
-        });
-      },
-      "for a worker that has been counted, and may have missed the RESULT",
-    );
-    grid.apply((s) =>
-      s.if(
-        f.seen.eq(0),
-        (t) => t.call(addRow),
-        (t) => t.call(readRow),
-      ),
-    );
+    grid.apply((s) => s.call(addRow));
     return grid;
   }
   const readRow = grid.action(
