@@ -1,9 +1,9 @@
 import type { HostMachine, SendAction } from "../host/machine.ts";
+import { PriorityQueue } from "../host/priorityqueue.ts";
 import type { Random } from "../host/random.ts";
 import type { PortRate, SwitchSink } from "../switch/index.ts";
 import { parseIpv4 } from "../wire/address.ts";
 import { parseFrame } from "../wire/datagram.ts";
-import { EventQueue } from "./eventqueue.ts";
 import { type LinkOptions, Wire } from "./link.ts";
 
 /** Ticks in a row that a host may ask for at a time that has passed. */
@@ -89,7 +89,7 @@ export interface LabOptions {
 export class Lab {
   readonly random: Random;
   readonly #options: LabOptions;
-  readonly #events = new EventQueue<() => void>();
+  readonly #events = new PriorityQueue<() => void>();
   readonly #switches = new Map<string, Node>();
   readonly #hosts = new Map<string, Host>();
   readonly #wires = new Map<string, Wire>();
@@ -235,7 +235,7 @@ export class Lab {
   /** Runs until `isDone`, until nothing is left to happen, or until the time; says whether `isDone`. */
   run(isDone: () => boolean, until: number): boolean {
     while (!isDone()) {
-      const at = this.#events.nextAt;
+      const at = this.#events.firstPriority;
       if (at > until) return false;
       const event = this.#events.take();
       if (event === undefined) return false;

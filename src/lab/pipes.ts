@@ -4,8 +4,8 @@ import type {
   CollectiveMessage,
   CollectiveNode,
 } from "../host/lp/node.ts";
+import { PriorityQueue } from "../host/priorityqueue.ts";
 import { CollectiveKind, isData } from "../wire/collective.ts";
-import { EventQueue } from "./eventqueue.ts";
 
 /** Hockney's model of a network: a message of n bytes keeps its sender and its receiver busy for latency + n * perByte. */
 export interface PipeModel {
@@ -36,7 +36,7 @@ export class PipeNetwork {
   readonly #model: PipeModel;
   readonly #nodes: readonly CollectiveNode[];
   readonly #onAction: (node: number, action: CollectiveAction) => void;
-  readonly #events = new EventQueue<() => void>();
+  readonly #events = new PriorityQueue<() => void>();
   /** Messages that have not set out, by each of their ends. */
   readonly #pending: readonly Set<Pending>[];
   readonly #busy = new Set<number>();
@@ -79,7 +79,7 @@ export class PipeNetwork {
   /** Runs until nothing is left to happen. */
   run(): void {
     for (;;) {
-      const at = this.#events.nextAt;
+      const at = this.#events.firstPriority;
       const event = this.#events.take();
       if (event === undefined) return;
       this.now = at;

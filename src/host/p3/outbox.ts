@@ -1,6 +1,6 @@
 import { dscpOfLayer, trafficPlan } from "../../wire/trafficclass.ts";
 import type { MessageHub } from "../message/hub.ts";
-import { SendQueue } from "./sendqueue.ts";
+import { PriorityQueue } from "../priorityqueue.ts";
 import type { Discipline } from "./slicing.ts";
 
 interface Letter {
@@ -22,7 +22,7 @@ export class Outbox {
   readonly #layers: number;
   readonly #isMarked: boolean;
   readonly #perMessage: number;
-  readonly #queue = new SendQueue<Letter>();
+  readonly #queue = new PriorityQueue<Letter>();
   readonly #plan = trafficPlan();
   #sendingTo: number | undefined;
   #freeAt = Number.NEGATIVE_INFINITY;

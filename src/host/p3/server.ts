@@ -2,6 +2,7 @@ import { decodeSlice, encodeSlice, SliceKind, type SliceRefusal } from "../../wi
 import { Counters } from "../counters.ts";
 import type { FrameEvent, HostMachine, SendAction, TickEvent } from "../machine.ts";
 import { type HubMessage, MessageHub, type PeerFailure } from "../message/hub.ts";
+import { PriorityQueue } from "../priorityqueue.ts";
 import { P3Error } from "./errors.ts";
 import {
   DEFAULT_P3_OPTIONS,
@@ -15,7 +16,6 @@ import {
   serverNumber,
 } from "./job.ts";
 import { Outbox } from "./outbox.ts";
-import { SendQueue } from "./sendqueue.ts";
 import type { Slice } from "./slicing.ts";
 
 export type P3ServerEvent =
@@ -80,7 +80,7 @@ export class P3Server implements HostMachine<P3ServerEvent, P3ServerAction> {
   readonly #costs: P3Costs;
   readonly #update: SliceUpdate;
   readonly #states = new Map<number, SliceState>();
-  readonly #taken = new SendQueue<Push>();
+  readonly #taken = new PriorityQueue<Push>();
   readonly #members: Set<number>;
   readonly #disagreed = new Set<number>();
   #work: { readonly push: Push; readonly until: number } | undefined;

@@ -17,7 +17,7 @@ import {
   type P3WorkerAction,
   SLICES_ONLY,
 } from "../../../src/host/p3/index.ts";
-import { SendQueue } from "../../../src/host/p3/sendqueue.ts";
+import { PriorityQueue } from "../../../src/host/priorityqueue.ts";
 import { seededRandom } from "../../../src/host/random.ts";
 import { Lab } from "../../../src/lab/index.ts";
 import { parseFrame } from "../../../src/wire/datagram.ts";
@@ -208,7 +208,7 @@ describe("order", () => {
   test("the queue's order is strict: by priority, then by coming", () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.nat(4))), (steps) => {
-        const queue = new SendQueue<readonly [number, number]>();
+        const queue = new PriorityQueue<readonly [number, number]>();
         const model: (readonly [number, number])[] = [];
         for (const [i, priority] of steps.entries()) {
           if (priority === null) {

@@ -1,5 +1,8 @@
-/** Things by priority, the smallest number first, and in the order of coming within one. A strict order: no two are equal. */
-export class SendQueue<T> {
+/**
+ * Things by priority, the smallest number first, and in the order of coming within one. A strict order: no two are equal.
+ * With times for priorities it is a queue of events. A binary heap.
+ */
+export class PriorityQueue<T> {
   readonly #heap: { readonly priority: number; readonly sequence: number; readonly item: T }[] = [];
   #sequence = 0;
 
@@ -10,6 +13,11 @@ export class SendQueue<T> {
   /** What `take` gives next. */
   get first(): T | undefined {
     return this.#heap[0]?.item;
+  }
+
+  /** Its priority; Infinity when there is none. */
+  get firstPriority(): number {
+    return this.#heap[0]?.priority ?? Number.POSITIVE_INFINITY;
   }
 
   add(priority: number, item: T): void {
