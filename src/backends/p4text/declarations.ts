@@ -1,6 +1,7 @@
+import { type DataType, typeName } from "../../ir/index.ts";
 import { comment, sentence, wrap } from "./comments.ts";
-import { concat, type Doc, group, hardline, INDENT, line, lines, WIDTH } from "./layout.ts";
-import { nameText } from "./tables.ts";
+import { braces, concat, type Doc, group, hardline, INDENT, line, lines, list, WIDTH } from "./layout.ts";
+import { nameAnnotation, nameText } from "./tables.ts";
 
 /** The declaration with its documentation in front, as it stands inside a control. */
 export function documented(doc: string | undefined, declaration: Doc, indent = INDENT): Doc {
@@ -35,6 +36,35 @@ export function objectTexts(objects: readonly ObjectText[]): readonly Doc[] {
   }
   flush();
   return out;
+}
+
+/** An action as a backend declares it. */
+export interface ActionText {
+  readonly name: string;
+  readonly local: string;
+  readonly doc?: string;
+  readonly parameters: readonly { readonly name: string; readonly type: DataType; readonly doc?: string }[];
+}
+
+/** An action with the documentation of its parameters in front. */
+export function actionText(action: ActionText, body: readonly Doc[]): Doc {
+  const parameterDocs = action.parameters.flatMap((p) =>
+    p.doc === undefined ? [] : [`${p.name}: ${p.doc}`],
+  );
+  return documented(
+    [...(action.doc === undefined ? [] : [action.doc]), ...parameterDocs].join("\n"),
+    concat(
+      nameAnnotation(action.name),
+      braces(
+        list(
+          `action ${action.local}(`,
+          action.parameters.map((p) => `${typeName(p.type)} ${p.name}`),
+          ")",
+        ),
+        body,
+      ),
+    ),
+  );
 }
 
 /** What a counter counts, and what its cells stand for. */

@@ -1,7 +1,8 @@
 import type { Expression, Target } from "../../../ir/index.ts";
 import { typeName } from "../../../ir/index.ts";
 import { constantName, expression, negation, type Scope } from "../../p4text/expressions.ts";
-import { braces, concat, type Doc, group, line, list, nest } from "../../p4text/layout.ts";
+import { concat, type Doc, list } from "../../p4text/layout.ts";
+import { assignment, conditional } from "../../p4text/statements.ts";
 import { type IntrinsicNames, intrinsicText } from "../intrinsics.ts";
 import type { CellStatement, Gress, LocalTarget, Step, TnaBlock, TnaStatement } from "../lowered.ts";
 
@@ -50,7 +51,7 @@ function statementText(s: TnaStatement, place: Place): readonly Doc[] {
     case "steps":
       return stepsText(s.steps, place);
     case "if":
-      return conditional(
+      return branches(
         expression(s.condition, scope),
         expression(negation(s.condition), scope),
         s.whenTrue,
@@ -60,7 +61,7 @@ function statementText(s: TnaStatement, place: Place): readonly Doc[] {
     case "applyTable": {
       const apply = `${s.local}.apply()`;
       if (s.hit.length === 0 && s.miss.length === 0) return [`${apply};`];
-      return conditional(`${apply}.hit`, `${apply}.miss`, s.hit, s.miss, place);
+      return branches(`${apply}.hit`, `${apply}.miss`, s.hit, s.miss, place);
     }
     case "applyControl":
       return [
@@ -89,26 +90,15 @@ function statementText(s: TnaStatement, place: Place): readonly Doc[] {
   }
 }
 
-/** `if`, with the test turned round when only the other branch has something to do, and `else if` in one line. */
-function conditional(
+function branches(
   test: Doc,
   negated: Doc,
   whenTrue: TnaBlock,
   whenFalse: TnaBlock,
   place: Place,
 ): readonly Doc[] {
-  const yes = blockText(whenTrue, place);
-  const no = blockText(whenFalse, place);
-  if (yes.length === 0 && no.length === 0) return [];
-  if (yes.length === 0) return [braces(head(negated), no)];
-  const first = braces(head(test), yes);
-  if (no.length === 0) return [first];
-  const nested = whenFalse.length === 1 && whenFalse[0]?.kind === "if" ? no[0] : undefined;
-  return [nested === undefined ? concat(first, braces(" else", no)) : concat(first, " else ", nested)];
-}
-
-function head(test: Doc): Doc {
-  return concat("if (", nest(test), ")");
+  const isElseIf = whenFalse.length === 1 && whenFalse[0]?.kind === "if";
+  return conditional(test, negated, blockText(whenTrue, place), blockText(whenFalse, place), isElseIf);
 }
 
 /** Straight-line code. */
@@ -150,18 +140,14 @@ export function cellText(body: readonly CellStatement[], place: Place): readonly
   const scope = cellScope(place);
   return body.flatMap((s): readonly Doc[] => {
     if (s.kind === "set") return [assignment(s.target, expression(s.value, scope))];
-    const yes = cellText(s.whenTrue, place);
-    const no = cellText(s.whenFalse, place);
-    if (yes.length === 0) return [braces(head(expression(negation(s.condition), scope)), no)];
-    const first = braces(head(expression(s.condition, scope)), yes);
-    if (no.length === 0) return [first];
-    const nested = s.whenFalse.length === 1 && s.whenFalse[0]?.kind === "if" ? no[0] : undefined;
-    return [nested === undefined ? concat(first, braces(" else", no)) : concat(first, " else ", nested)];
+    return conditional(
+      expression(s.condition, scope),
+      expression(negation(s.condition), scope),
+      cellText(s.whenTrue, place),
+      cellText(s.whenFalse, place),
+      s.whenFalse.length === 1 && s.whenFalse[0]?.kind === "if",
+    );
   });
-}
-
-function assignment(target: string, value: Doc): Doc {
-  return group(target, " =", nest(line, value), ";");
 }
 
 function targetText(t: Target | LocalTarget): string {

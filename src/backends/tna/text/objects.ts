@@ -1,8 +1,8 @@
 import { type ActionCall, typeName } from "../../../ir/index.ts";
-import { documented, memberTexts, objectTexts } from "../../p4text/declarations.ts";
+import { actionText, documented, memberTexts, objectTexts } from "../../p4text/declarations.ts";
 import { expression } from "../../p4text/expressions.ts";
 import { braces, concat, type Doc, lines, list } from "../../p4text/layout.ts";
-import { nameAnnotation, tableText } from "../../p4text/tables.ts";
+import { tableText } from "../../p4text/tables.ts";
 import type {
   HeaderTypeText,
   Instance,
@@ -44,7 +44,10 @@ export function declarations(control: TnaControl, place: Place): readonly Doc[] 
 }
 
 export function actionTexts(actions: readonly TnaAction[], place: Place): readonly Doc[] {
-  return actions.flatMap((a) => [...a.updates.map((u) => programText(u, place)), actionText(a, place)]);
+  return actions.flatMap((a) => [
+    ...a.updates.map((u) => programText(u, place)),
+    actionText(a, stepsText(a.steps, place)),
+  ]);
 }
 
 export function instanceTexts(instances: readonly Instance[]): readonly Doc[] {
@@ -65,26 +68,6 @@ function programText(p: StatefulProgram, place: Place): Doc {
         [braces(list("void apply(", parameters, ")"), cellText(p.body, place))],
       ),
       ";",
-    ),
-  );
-}
-
-function actionText(action: TnaAction, place: Place): Doc {
-  const parameterDocs = action.parameters.flatMap((p) =>
-    p.doc === undefined ? [] : [`${p.name}: ${p.doc}`],
-  );
-  return documented(
-    [...(action.doc === undefined ? [] : [action.doc]), ...parameterDocs].join("\n"),
-    concat(
-      nameAnnotation(action.name),
-      braces(
-        list(
-          `action ${action.local}(`,
-          action.parameters.map((p) => `${typeName(p.type)} ${p.name}`),
-          ")",
-        ),
-        stepsText(action.steps, place),
-      ),
     ),
   );
 }

@@ -12,6 +12,7 @@ import {
   list,
   nest,
 } from "../../p4text/layout.ts";
+import { assignment, conditional } from "../../p4text/statements.ts";
 import { intrinsicText, standardMetadata } from "../intrinsics.ts";
 import type { Gress, LocalTarget, LoweredBlock, LoweredStatement, Step } from "../lowered.ts";
 
@@ -29,7 +30,7 @@ function statementText(s: LoweredStatement, gress: Gress): readonly Doc[] {
     case "steps":
       return stepsText(s.steps, gress);
     case "if":
-      return conditional(
+      return branches(
         expression(s.condition, scopeOf(gress)),
         expression(negation(s.condition), scopeOf(gress)),
         s.whenTrue,
@@ -39,7 +40,7 @@ function statementText(s: LoweredStatement, gress: Gress): readonly Doc[] {
     case "applyTable": {
       const apply = `${s.local}.apply()`;
       if (s.hit.length === 0 && s.miss.length === 0) return [`${apply};`];
-      return conditional(`${apply}.hit`, `${apply}.miss`, s.hit, s.miss, gress);
+      return branches(`${apply}.hit`, `${apply}.miss`, s.hit, s.miss, gress);
     }
     case "applyControl":
       return [`${s.instance}.apply(hdr, meta, standard_metadata);`];
@@ -60,26 +61,15 @@ function statementText(s: LoweredStatement, gress: Gress): readonly Doc[] {
   }
 }
 
-/** `if`, with the test turned round when only the other branch has something to do, and `else if` in one line. */
-function conditional(
+function branches(
   test: Doc,
   negated: Doc,
   whenTrue: LoweredBlock,
   whenFalse: LoweredBlock,
   gress: Gress,
 ): readonly Doc[] {
-  const yes = blockText(whenTrue, gress);
-  const no = blockText(whenFalse, gress);
-  if (yes.length === 0 && no.length === 0) return [];
-  if (yes.length === 0) return [braces(head(negated), no)];
-  const first = braces(head(test), yes);
-  if (no.length === 0) return [first];
-  const nested = whenFalse.length === 1 && whenFalse[0]?.kind === "if" ? no[0] : undefined;
-  return [nested === undefined ? concat(first, braces(" else", no)) : concat(first, " else ", nested)];
-}
-
-function head(test: Doc): Doc {
-  return concat("if (", nest(test), ")");
+  const isElseIf = whenFalse.length === 1 && whenFalse[0]?.kind === "if";
+  return conditional(test, negated, blockText(whenTrue, gress), blockText(whenFalse, gress), isElseIf);
 }
 
 /** Straight-line code. */
@@ -148,10 +138,6 @@ export function algorithmText(algorithm: HashAlgorithm): string {
 
 function blankBetween(parts: readonly Doc[]): Doc {
   return join(concat(hardline, hardline), parts);
-}
-
-function assignment(target: string, value: Doc): Doc {
-  return group(target, " =", nest(line, value), ";");
 }
 
 function targetText(t: Target | LocalTarget, gress: Gress): string {

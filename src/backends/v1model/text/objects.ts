@@ -1,10 +1,10 @@
 import { type ActionCall, hashAlgorithms, typeName } from "../../../ir/index.ts";
-import { counterDoc, documented, objectTexts } from "../../p4text/declarations.ts";
+import { actionText, counterDoc, documented, objectTexts } from "../../p4text/declarations.ts";
 
 import { expression } from "../../p4text/expressions.ts";
-import { braces, concat, type Doc, lines, list } from "../../p4text/layout.ts";
-import { nameAnnotation, tableText } from "../../p4text/tables.ts";
-import type { LoweredAction, LoweredControl, LoweredTable } from "../lowered.ts";
+import { type Doc, lines } from "../../p4text/layout.ts";
+import { tableText } from "../../p4text/tables.ts";
+import type { LoweredControl, LoweredTable } from "../lowered.ts";
 import { storageType, unsigned } from "../storage.ts";
 import { algorithmText, scopeOf, stepsText } from "./blocks.ts";
 
@@ -47,7 +47,7 @@ export function declarations(control: LoweredControl): readonly Doc[] {
       })),
     ),
     ...objectTexts(control.actionProfiles.map((p) => ({ name: p.name, doc: p.doc, text: profileText(p) }))),
-    ...control.actions.map((a) => actionText(a, control)),
+    ...control.actions.map((a) => actionText(a, stepsText(a.steps, control.gress))),
     ...control.tables.map((t) => documented(t.doc, v1modelTable(t, control))),
   ];
 }
@@ -61,26 +61,6 @@ function profileText({ local, size, selector }: LoweredControl["actionProfiles"]
 
 export function instanceTexts(instances: LoweredControl["instances"]): readonly Doc[] {
   return instances.length === 0 ? [] : [lines(instances.map((i) => `${i.type}() ${i.name};`))];
-}
-
-function actionText(action: LoweredAction, control: LoweredControl): Doc {
-  const parameterDocs = action.parameters.flatMap((p) =>
-    p.doc === undefined ? [] : [`${p.name}: ${p.doc}`],
-  );
-  return documented(
-    [...(action.doc === undefined ? [] : [action.doc]), ...parameterDocs].join("\n"),
-    concat(
-      nameAnnotation(action.name),
-      braces(
-        list(
-          `action ${action.local}(`,
-          action.parameters.map((p) => `${typeName(p.type)} ${p.name}`),
-          ")",
-        ),
-        stepsText(action.steps, control.gress),
-      ),
-    ),
-  );
 }
 
 function v1modelTable(table: LoweredTable, control: LoweredControl): Doc {
