@@ -65,6 +65,20 @@ const STANDARD: ServerProfile = {
   refuseWrite: nothing,
 };
 
+/** Kinds of entities that PI knows neither to read nor to write. */
+function lackingInPi(entity: Entity["entity"]): string | undefined {
+  switch (entity?.case) {
+    case "registerEntry":
+      return "it has no registers in P4Runtime (p4lang/PI#376); use the side channel of the switch";
+    case "valueSetEntry":
+      return "it has no value sets";
+    case "externEntry":
+      return "it has no externs";
+    default:
+      return undefined;
+  }
+}
+
 const PI: Omit<ServerProfile, "kind" | "title"> = {
   comparison: { watchPorts: false, multicastMetadata: false, backupReplicas: false },
   readsOneShotProfiles: false,
@@ -73,12 +87,6 @@ const PI: Omit<ServerProfile, "kind" | "title"> = {
   updatesPerRequest: 256,
   refuseRead: ({ entity }) => {
     switch (entity?.case) {
-      case "registerEntry":
-        return "it has no registers in P4Runtime (p4lang/PI#376); use the side channel of the switch";
-      case "valueSetEntry":
-        return "it has no value sets";
-      case "externEntry":
-        return "it has no externs";
       case "digestEntry":
         return entity.value.digestId === 0 ? "it reads digests by name only, not all of them" : undefined;
       case "directCounterEntry":
@@ -87,23 +95,15 @@ const PI: Omit<ServerProfile, "kind" | "title"> = {
           ? "it reads direct counters and meters table by table, not of all tables"
           : undefined;
       default:
-        return undefined;
+        return lackingInPi(entity);
     }
   },
   refuseWrite: ({ entity: message }) => {
     const entity = message?.entity;
     switch (entity?.case) {
-      case "registerEntry":
-        return "it has no registers in P4Runtime (p4lang/PI#376); use the side channel of the switch";
-      case "valueSetEntry":
-        return "it has no value sets";
-      case "externEntry":
-        return "it has no externs";
       case "counterEntry":
       case "meterEntry":
         return entity.value.index === undefined ? "it writes one cell at a time, not all" : undefined;
-      case "actionProfileGroup":
-        return undefined;
       case "packetReplicationEngineEntry": {
         const { type } = entity.value;
         if (type?.case === "cloneSessionEntry" && type.value.classOfService !== 0)
@@ -114,7 +114,7 @@ const PI: Omit<ServerProfile, "kind" | "title"> = {
           : undefined;
       }
       default:
-        return undefined;
+        return lackingInPi(entity);
     }
   },
 };
