@@ -1,5 +1,4 @@
 import { comment, sentence } from "../../p4text/comments.ts";
-import { constantTexts } from "../../p4text/constants.ts";
 import { expression } from "../../p4text/expressions.ts";
 import {
   braces,
@@ -9,14 +8,13 @@ import {
   INDENT,
   join,
   line,
-  lines,
   list,
   nest,
   render,
 } from "../../p4text/layout.ts";
+import { body, type FileMaker, programFiles } from "../../p4text/programfiles.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
-import { version } from "../../version.ts";
-import type { ChecksumText, Gress, TnaControl, TnaPipeline, TnaProgram } from "../lowered.ts";
+import type { ChecksumText, Gress, TnaPipeline, TnaProgram } from "../lowered.ts";
 import { blockText, PARAMETERS, type Place, scopeOf } from "./blocks.ts";
 import { actionTexts, declarations, headerTypeText, instanceTexts, members } from "./objects.ts";
 import { parserStates } from "./parser.ts";
@@ -26,34 +24,10 @@ let templates: Templates | undefined;
 /** The P4_16 files of a program for Tofino 1, by path within the target's folder. */
 export function tnaFiles(program: TnaProgram): ReadonlyMap<string, string> {
   templates ??= loadTemplates("tna");
-  const fill = templates;
-  const name = program.source.name;
-  const file: FileMaker = (template, part, view) =>
-    tidy(fill(template, { program: name, version, part, ...view }));
-  const parts = partFiles(program, file);
-  const constants = constantTexts(program.source.constants, parts);
-  const files = new Map<string, string>();
-  files.set(
-    `${name}.p4`,
-    file("main.p4", "the package", {
-      doc: program.source.doc === undefined ? "" : render(comment(sentence(program.source.doc), 0)),
-      includes: [
-        ...(constants.length > 0 ? ["constants.p4"] : []),
-        "headers.p4",
-        "parser.p4",
-        ...applicationOrder(program.controls).map((c) => `controls/${c.name}.p4`),
-        "ingress.p4",
-        "egress.p4",
-        "deparser.p4",
-      ],
-    }),
+  return programFiles(templates, program.source, program.controls, program.source.constants, (file) =>
+    partFiles(program, file),
   );
-  if (constants.length > 0)
-    files.set("constants.p4", file("constants.p4", "constants", { groups: constants.map((k) => render(k)) }));
-  return new Map([...files, ...parts]);
 }
-
-type FileMaker = (template: string, part: string, view: Readonly<Record<string, unknown>>) => string;
 
 /** What stands below the main file and the constants. */
 function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, string> {
@@ -104,23 +78,6 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
     file("deparser.p4", "deparsers of ingress and egress", deparserView(program, place)),
   );
   return files;
-}
-
-/** A control is declared before the controls that contain an instance of it. */
-function applicationOrder(controls: readonly TnaControl[]): readonly TnaControl[] {
-  const done = new Set<string>();
-  const out: TnaControl[] = [];
-  const visit = (c: TnaControl): void => {
-    if (done.has(c.name)) return;
-    done.add(c.name);
-    for (const i of c.instances) {
-      const inner = controls.find((other) => other.name === i.control);
-      if (inner !== undefined) visit(inner);
-    }
-    out.push(c);
-  };
-  for (const c of controls) visit(c);
-  return out;
 }
 
 function pipelineView(pipeline: TnaPipeline, place: Place): Readonly<Record<string, unknown>> {
@@ -206,13 +163,4 @@ function checksum(c: ChecksumText, place: Place): Doc {
     group("{", nest(line, join(concat(",", line), fields)), line, "}"),
     ");",
   );
-}
-
-function body(statements: readonly Doc[]): string {
-  return statements.length === 0 ? "" : render(lines(statements), 2 * INDENT);
-}
-
-/** Exactly one line end at the end of the file. */
-function tidy(text: string): string {
-  return `${text.trimEnd()}\n`;
 }
