@@ -5,6 +5,7 @@ import { p4info } from "./p4info/build.ts";
 import { packetFormats } from "./packets.ts";
 import { lowerTna } from "./tna/lower.ts";
 import { tnaFiles } from "./tna/text/files.ts";
+import { bfrtSettings } from "./tna/trafficmanager.ts";
 import { bmv2Json } from "./v1model/json/document.ts";
 import { lower } from "./v1model/lower.ts";
 import { p4Files } from "./v1model/text/files.ts";
@@ -21,7 +22,7 @@ export type GeneratedFiles = ReadonlyMap<string, string | Uint8Array>;
 
 /**
  * Everything that is generated from a program. For v1model: `v1model/*.p4` and `v1model/controls/*.p4`, `NAME.json` for BMv2 and the
- * embedded switch, `p4info.txtpb`, `p4info.bin`; for tna: `tna/*.p4`; and `packets.md`. The same program gives the same bytes; nothing is written to disk.
+ * embedded switch, `p4info.txtpb`, `p4info.bin`; for tna: `tna/*.p4` and, where there is anything to set, `tna/bfrt.json`; and `packets.md`. The same program gives the same bytes; nothing is written to disk.
  *
  * @throws BackendError when the program is beyond the target, although well typed.
  */
@@ -44,6 +45,8 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
       throw new BackendError("GP2004", "tna", message, first.at);
     }
     for (const [path, text] of tnaFiles(lowered)) files.set(`tna/${path}`, text);
+    const settings = bfrtSettings(lowered);
+    if (settings !== undefined) files.set("tna/bfrt.json", settings);
   }
   files.set("packets.md", packetFormats(program));
   return files;

@@ -79,6 +79,7 @@ export class ControlBuilder implements ControlHandle {
   readonly name: string;
   readonly #gress: "ingress" | "egress";
   readonly #doc: string | undefined;
+  readonly #only: ir.TargetName | undefined;
   readonly #nameOf: (header: object) => string;
   readonly #place: { readonly at?: ir.SourceLocation };
   readonly #actions: ir.Action[] = [];
@@ -95,8 +96,10 @@ export class ControlBuilder implements ControlHandle {
     gress: "ingress" | "egress",
     doc: string | undefined,
     nameOf: (header: object) => string,
+    only?: ir.TargetName,
   ) {
     this.name = name;
+    this.#only = only;
     this.#gress = gress;
     this.#doc = doc;
     this.#nameOf = nameOf;
@@ -251,6 +254,7 @@ export class ControlBuilder implements ControlHandle {
       meters: [...this.#meters],
       digests: [...this.#digests],
       apply: this.#steps.finish(),
+      ...(this.#only === undefined ? {} : { only: this.#only }),
       ...this.#place,
     };
   }

@@ -133,6 +133,7 @@ export class ProgramBuilder {
   readonly #metadata: ir.MetadataField[] = [];
   readonly #checksums: ir.Checksum[] = [];
   readonly #controls: ControlBuilder[] = [];
+  readonly #queues = new Map<number, ir.Queue>();
   readonly #steps = { ingress: this.#phases(), egress: this.#phases() };
   readonly #built = new Map<unknown, unknown>();
   #packetIn: string | undefined;
@@ -254,11 +255,16 @@ export class ProgramBuilder {
     return new Variable<T>({ kind: "metadata", name, type });
   }
 
-  /** A control of its own: one concern, one P4 file. */
-  control(name: string, gress: "ingress" | "egress", doc?: string): ControlBuilder {
-    const c = new ControlBuilder(name, gress, doc, (header) => this.headerName(header));
+  /** A control of its own: one concern, one P4 file. With `only`, programs for other targets are made without it. */
+  control(name: string, gress: "ingress" | "egress", doc?: string, only?: ir.TargetName): ControlBuilder {
+    const c = new ControlBuilder(name, gress, doc, (header) => this.headerName(header), only);
     this.#controls.push(c);
     return c;
+  }
+
+  /** What the traffic manager is to do with a queue of each port. */
+  queue(number: number, settings: Omit<ir.Queue, "number">): void {
+    this.#queues.set(number, { ...this.#queues.get(number), ...settings, number });
   }
 
   /** Appends steps to a phase of ingress. */
@@ -326,6 +332,9 @@ export class ProgramBuilder {
       ...(o.cpuPort === undefined ? {} : { cpuPort: o.cpuPort }),
       priorityQueues: o.priorityQueues ?? 1,
       constants: [...this.#constants.values()],
+      ...(this.#queues.size === 0
+        ? {}
+        : { queues: [...this.#queues.values()].sort((a, b) => a.number - b.number) }),
       ...this.#headers.finish(this.#packetIn),
       metadata: [...this.#metadata],
       ...(this.#packetIn === undefined ? {} : { packetIn: this.#packetIn }),

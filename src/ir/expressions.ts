@@ -96,6 +96,12 @@ export const intrinsics = {
     doc: "instance of the replica of a multicast group",
   },
   priority: { type: bit(3), read: ["ingress", "egress"], write: ["ingress"], doc: "queue; 0 is the weakest" },
+  colour: {
+    type: bit(2),
+    read: [],
+    write: ["ingress"],
+    doc: "drop precedence in the traffic manager: 0 green, 1 yellow, 2 red; what is red is dropped first",
+  },
   packet_length: {
     type: bit(32),
     read: ["ingress", "egress"],

@@ -1,6 +1,7 @@
 export * from "./diagnostics.ts";
 export * from "./expressions.ts";
 export * from "./externs.ts";
+export { forTarget } from "./fortarget.ts";
 export * from "./headers.ts";
 export * from "./parserstates.ts";
 export * from "./program.ts";

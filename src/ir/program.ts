@@ -1,6 +1,6 @@
+import type { TargetName } from "./diagnostics.ts";
 import type { ConstantName, Expression, FieldReference, MetadataReference } from "./expressions.ts";
 import type { ActionProfile, Digest, DirectMeter, Meter } from "./externs.ts";
-
 import type { SourceLocation } from "./source.ts";
 import type { Block, StraightStatement } from "./statements.ts";
 import type { DataType } from "./types.ts";
@@ -21,6 +21,7 @@ export interface Program {
   readonly priorityQueues: number;
   /** Named constants, for those who read the generated program; what is written by name is in the nodes by value too. */
   readonly constants: readonly NamedConstant[];
+  readonly queues?: readonly Queue[];
   readonly headerTypes: readonly HeaderType[];
   readonly headers: readonly HeaderInstance[];
   readonly unions?: readonly HeaderUnion[];
@@ -201,7 +202,21 @@ export interface Control {
   readonly meters: readonly Meter[];
   readonly digests: readonly Digest[];
   readonly apply: Block;
+  /** Only this target has the control; programs for others are made without it (`forTarget`). */
+  readonly only?: TargetName;
   readonly at?: SourceLocation;
+}
+
+/**
+ * What a traffic manager is asked to do with one queue of each port, where its control plane sets that: Tofino gets it as entries
+ * of BFRuntime tables, BMv2 orders its queues by their numbers.
+ */
+export interface Queue {
+  readonly number: number;
+  /** Strict priority, 0 the weakest. */
+  readonly priority?: number;
+  /** How many packets may wait in front of a red one before it is dropped. */
+  readonly keepRed?: number;
 }
 
 export interface Action {

@@ -13,6 +13,7 @@
 #include "controls/traffic_class.p4"
 #include "controls/priority_queue.p4"
 #include "controls/selective_drop.p4"
+#include "controls/drop_precedence.p4"
 #include "controls/ecmp.p4"
 #include "controls/from_controller.p4"
 #include "controls/to_controller.p4"

@@ -10,6 +10,7 @@ control SwitchIngress(inout headers_t hdr,
     FromController() from_controller;
     TrafficClass() traffic_class;
     PriorityQueue() priority_queue;
+    DropPrecedence() drop_precedence;
     Forwarding() forwarding;
     Admission() admission;
     Slot() slot;
@@ -26,6 +27,7 @@ control SwitchIngress(inout headers_t hdr,
         } else {
             traffic_class.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             priority_queue.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+            drop_precedence.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             forwarding.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             if (hdr.aggregation.isValid()) {
                 admission.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);

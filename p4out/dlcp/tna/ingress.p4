@@ -9,12 +9,14 @@ control SwitchIngress(inout headers_t hdr,
                       inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
     TrafficClass() traffic_class;
     PriorityQueue() priority_queue;
+    DropPrecedence() drop_precedence;
     Forwarding() forwarding;
     Ecmp() ecmp;
 
     apply {
         traffic_class.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         priority_queue.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+        drop_precedence.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         forwarding.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         ecmp.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
     }

@@ -1,5 +1,5 @@
 import type { Control, Expression, RegisterUpdate, StraightStatement, Target } from "../../ir/index.ts";
-import { bit } from "../../ir/index.ts";
+import { bit, colours } from "../../ir/index.ts";
 import { deep } from "../../ir/walk.ts";
 import { type ControlIdentifiers, identifier } from "../p4text/identifiers.ts";
 import { localPart, type Names } from "../p4text/names.ts";
@@ -115,11 +115,19 @@ function intrinsicWrite(
         ...(isNone ? [] : undo),
       ];
     }
+    case "colour":
+      return [{ kind: "architecture", field: "ig_tm_md.packet_color", value: packetColour(value, refuse) }];
     case "priority":
       return [{ kind: "architecture", field: "ig_tm_md.qid", value, cast: bit(5) }];
     default:
       return [];
   }
+}
+
+/** The traffic manager takes MeterColor_t, in which red is 3. */
+function packetColour(value: Expression, refuse: Refuse): Expression {
+  if (value.kind !== "constant") refuse("GP1804", "a colour that is not a constant", value.at);
+  return value.kind === "constant" && value.value === BigInt(colours.red) ? { ...value, value: 3n } : value;
 }
 
 function architecture(field: string, value: bigint, width: number): Step {

@@ -19,6 +19,7 @@ const spelled: Record<Gress, Partial<Record<IntrinsicName, string>>> = {
     egress_port: "ig_tm_md.ucast_egress_port",
     multicast_group: "ig_tm_md.mcast_grp_a",
     priority: "ig_tm_md.qid[2:0]",
+    colour: "ig_tm_md.packet_color",
   },
   egress: {
     egress_port: "eg_intr_md.egress_port",

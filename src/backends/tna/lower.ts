@@ -15,6 +15,7 @@ import {
   bool,
   expressionsOfState,
   extractedBy,
+  forTarget,
   instanceOf,
   NO_ACTION,
   widthOf,
@@ -56,7 +57,7 @@ import { stagesOf } from "./stages.ts";
  * Brings a checked program into the form that Tofino 1 has. What Tofino cannot do is in `findings`; then the rest is not to be used.
  */
 export function lowerTna(program: Program): TnaProgram {
-  return new ProgramLowering(program).lower();
+  return new ProgramLowering(forTarget(program, "tna")).lower();
 }
 
 class ProgramLowering {

@@ -1,5 +1,6 @@
 import type { IntrinsicName, IntrinsicReference, NamedConstant } from "../../ir/index.ts";
 import { bit } from "../../ir/index.ts";
+import { BackendError } from "../backenderror.ts";
 import { type IntrinsicText, Level } from "../p4text/expressions.ts";
 
 /**
@@ -19,7 +20,7 @@ export const INGRESS_CLONE: NamedConstant = {
   group: "standard_metadata.instance_type of a packet that was cloned in ingress",
 };
 
-const shared: Record<IntrinsicName, Mapping> = {
+const shared: Record<Exclude<IntrinsicName, "colour">, Mapping> = {
   ingress_port: { field: "ingress_port" },
   egress_port: { field: "egress_port" },
   multicast_group: { field: "mcast_grp" },
@@ -38,6 +39,7 @@ const shared: Record<IntrinsicName, Mapping> = {
 
 /** The field of standard_metadata behind an intrinsic. In ingress the port to send to is `egress_spec`. */
 export function standardMetadata(name: IntrinsicName, gress: "ingress" | "egress"): Mapping {
+  if (name === "colour") throw new BackendError("GP2004", "v1model", "v1model has no colours");
   return name === "egress_port" && gress === "ingress" ? { field: "egress_spec" } : shared[name];
 }
 

@@ -10,7 +10,7 @@ import type {
   StraightStatement,
   Table,
 } from "../../ir/index.ts";
-import { NO_ACTION, unionsOf } from "../../ir/index.ts";
+import { forTarget, NO_ACTION, unionsOf } from "../../ir/index.ts";
 import { BackendError } from "../backenderror.ts";
 import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
 import { loweredChecksums } from "./checksums.ts";
@@ -37,7 +37,8 @@ import { storageType, toStorage } from "./storage.ts";
  *
  * @throws BackendError when an object is used outside its control.
  */
-export function lower(program: Program): LoweredProgram {
+export function lower(source: Program): LoweredProgram {
+  const program = forTarget(source, "v1model");
   const ids = identifiers(program);
   const headerTypes = new Map(program.headerTypes.map((t) => [t.name, headerType(t, program, ids)]));
   const typeOf = (name: string, wanted: string, at: SourceLocation | undefined): LoweredHeaderType => {

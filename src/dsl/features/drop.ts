@@ -1,11 +1,11 @@
-import { type BitType, bit } from "../../ir/index.ts";
+import { type BitType, bit, colours } from "../../ir/index.ts";
 import { BEST_EFFORT, Ecn } from "../../wire/trafficclass.ts";
 import { callSite } from "../callsite.ts";
 import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
 import { ProgramError } from "../programerror.ts";
 import { exactly } from "../steps.ts";
 import { internet } from "./internet.ts";
-import { trafficClass } from "./trafficclass.ts";
+import { isPriority, trafficClass } from "./trafficclass.ts";
 
 /** What selective dropping did with packets that go to a queue; cells of counter `selective_drop.events`. */
 export const DROP_EVENTS = [
@@ -44,7 +44,8 @@ const u32: BitType = bit(32);
  * v1model decides after the queue, in egress, since ingress can't see it: the length is the one that the packet met
  * when it joined, and a dropped packet has had its place in the queue and its turn at the port. A full queue still
  * refuses packets of either kind, so keep thresholds well below its depth. simple_switch reports the length of all
- * the port's queues together; a packet there meets the sum.
+ * the port's queues together; a packet there meets the sum. Tofino counts cells of 80 bytes; and there what may be dropped is red,
+ * and the traffic manager drops it before the queue (`tna/bfrt.json` has the limits).
  *
  * The thresholds are entries of table `selective_drop.threshold`, that `thresholdEntries` gives: they may change at run time.
  */
@@ -105,7 +106,7 @@ function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
     DROP_EVENTS,
     "What selective dropping did with a packet.",
   );
-  const ecn = p.constants("ECN", bit(2), Ecn, "The ECN bits (RFC 3168) as importance.");
+  const ecn = p.once(importance);
 
   const c = p.control(
     "selective_drop",
@@ -155,4 +156,43 @@ function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
     }),
   );
   p.egress("classify", (s) => s.invoke(c));
+  colourDroppable(p, keep);
+}
+
+/** On Tofino the queue itself drops what is red: before it waits, and before it is in the way of others. */
+function colourDroppable(p: ProgramBuilder, keep: DropOptions["keep"]): void {
+  const { ipv4 } = p.once(internet);
+  const { trafficClass: found, classOf } = p.once(trafficClass);
+  const ecn = p.once(importance);
+  const c = p.control(
+    "drop_precedence",
+    "ingress",
+    "Red, for the traffic manager, is what may be dropped in a long queue.",
+    "tna",
+  );
+  const red = c.action("is_red", {}, (a) => a.set(intrinsic.colour, colours.red));
+  const green = c.action("is_green", {}, (a) => a.set(intrinsic.colour, colours.green));
+  const table = c.table("colour", {
+    doc: "classes that drop, and what in them is not important",
+    key: { traffic_class: exactly(found), ecn: exactly(ipv4.ecn) },
+    actions: [red, green],
+    size: Object.keys(keep).length,
+    defaultAction: green.with({}),
+    constDefault: true,
+    entries: Object.keys(keep).map((name) => ({
+      key: { traffic_class: classOf(Number(name)), ecn: ecn.NON_ECT },
+      run: red.with({}),
+    })),
+  });
+  c.apply((s) => s.if(p.valid(ipv4), (then) => then.apply(table)));
+  p.ingress("classify", (s) => s.invoke(c));
+  // Without priority there is one queue, for all classes.
+  const all = Object.entries(keep).map(([name, packets]) => ({ queue: Number(name), packets }));
+  if (p.find(isPriority) === undefined)
+    p.queue(0, { keepRed: Math.min(...all.map(({ packets }) => packets)) });
+  else for (const { queue, packets } of all) p.queue(queue, { keepRed: packets });
+}
+
+function importance(p: ProgramBuilder) {
+  return p.constants("ECN", bit(2), Ecn, "The ECN bits (RFC 3168) as importance.");
 }

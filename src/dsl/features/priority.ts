@@ -1,5 +1,10 @@
 import { bit } from "../../ir/index.ts";
-import { type TrafficPlan, type TrafficPlanOptions, trafficPlan } from "../../wire/trafficclass.ts";
+import {
+  BEST_EFFORT,
+  type TrafficPlan,
+  type TrafficPlanOptions,
+  trafficPlan,
+} from "../../wire/trafficclass.ts";
 import { callSite } from "../callsite.ts";
 import type { ProgramBuilder } from "../program.ts";
 import { ProgramError } from "../programerror.ts";
@@ -35,4 +40,6 @@ function buildPriority(p: ProgramBuilder, plan: TrafficPlan): void {
   const packets = c.counter("packets", classNames(plan), "packets that came in, by traffic class");
   c.apply((s) => s.count(packets, found.cast(bit(32))));
   p.ingress("classify", (s) => s.invoke(c));
+  for (let number = BEST_EFFORT; number <= plan.control.class; number++)
+    p.queue(number, { priority: number });
 }

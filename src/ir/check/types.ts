@@ -141,6 +141,10 @@ export class TypeChecker {
       const allowed: readonly string[] = intrinsics[t.name].write;
       if (!allowed.includes(block))
         this.fail("GP1502", `${t.name} cannot be written in ${block}`, context.at);
+      if (t.name === "colour" && context.place.control?.only !== "tna") {
+        const message = "v1model has no colours: set them in a control that only tna has";
+        this.#report({ code: "GP1502", message, at: context.at, target: "v1model" });
+      }
     }
     if (t.kind === "slice") {
       const whole: string = t.operand.kind;
