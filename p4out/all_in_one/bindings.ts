@@ -297,6 +297,8 @@ export type AdmissionShapeMatch = {
   readonly has_lanes: Value;
   /** bit<16>, EXACT */
   readonly total_len: Value;
+  /** bit<16>, EXACT */
+  readonly udp_length: Value;
 };
 
 /** What an entry of table admission.shape does. */

@@ -21,6 +21,10 @@ const bit<9> CPU_PORT = 192; // the controller's port
 const bit<16> LENGTH_EMPTY = 44;
 const bit<16> LENGTH_ROW   = 172;
 
+// The same from the UDP header on.
+const bit<16> UDP_EMPTY = 24;
+const bit<16> UDP_ROW   = 152;
+
 // What a packet asks for.
 const bit<8> REQUEST_NONE         = 0;
 const bit<8> REQUEST_CONTRIBUTION = 1;
@@ -48,8 +52,8 @@ const bit<8> AGGREGATION_COLLECT_RESULT     = 11;
 const bit<8> AGGREGATION_COLLECT_PENDING    = 12;
 const bit<8> AGGREGATION_RESET              = 13;
 
-const bit<16> AGGREGATION_PORT   = 0x4750; // UDP destination port
-const bit<4> AGGREGATION_VERSION = 1;
+const bit<16> AGGREGATION_PORT = 0x4750; // UDP destination port
+const bit<4> VERSION           = 1;
 
 // Kinds of aggregation packets.
 const bit<4> KIND_CONTRIBUTION = 1;
@@ -70,7 +74,3 @@ const bit<8> MODE_INT32 = 1;
 
 const bit<8> LANES      = 32; // lanes of a row
 const bit<8> ANSWER_TTL = 64; // of packets that the switch makes
-
-// The same from the UDP header on.
-const bit<16> UDP_LENGTH_EMPTY = 24;
-const bit<16> UDP_LENGTH_ROW   = 152;

@@ -31,8 +31,14 @@ parser SwitchIngressParser(packet_in packet,
         packet.extract(hdr.ipv4);
         ipv4_checksum.add(hdr.ipv4);
         meta.ipv4_checksum_failed = ipv4_checksum.verify();
-        transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
-            (4, 5, 0, PROTOCOL_UDP): parse_udp;
+        transition select(
+            hdr.ipv4.version,
+            hdr.ipv4.ihl,
+            hdr.ipv4.flags,
+            hdr.ipv4.frag_offset,
+            hdr.ipv4.protocol
+        ) {
+            (4, 5, 0x0 &&& 0x1, 0, PROTOCOL_UDP): parse_udp;
             default: accept;
         }
     }
@@ -58,7 +64,7 @@ parser SwitchIngressParser(packet_in packet,
             hdr.aggregation.lanes,
             hdr.aggregation.mode
         ) {
-            (AGGREGATION_VERSION, KIND_CONTRIBUTION, LANES, MODE_INT32): parse_row;
+            (VERSION, KIND_CONTRIBUTION, LANES, MODE_INT32): parse_row;
             default: accept;
         }
     }
@@ -101,8 +107,14 @@ parser SwitchEgressParser(packet_in packet,
 
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
-        transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
-            (4, 5, 0, PROTOCOL_UDP): parse_udp;
+        transition select(
+            hdr.ipv4.version,
+            hdr.ipv4.ihl,
+            hdr.ipv4.flags,
+            hdr.ipv4.frag_offset,
+            hdr.ipv4.protocol
+        ) {
+            (4, 5, 0x0 &&& 0x1, 0, PROTOCOL_UDP): parse_udp;
             default: accept;
         }
     }

@@ -19,8 +19,14 @@ parser SwitchParser(packet_in packet,
 
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
-        transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
-            (4, 5, 0, PROTOCOL_UDP): parse_udp;
+        transition select(
+            hdr.ipv4.version,
+            hdr.ipv4.ihl,
+            hdr.ipv4.flags,
+            hdr.ipv4.frag_offset,
+            hdr.ipv4.protocol
+        ) {
+            (4, 5, 0x0 &&& 0x1, 0, PROTOCOL_UDP): parse_udp;
             default: accept;
         }
     }

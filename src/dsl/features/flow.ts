@@ -11,10 +11,10 @@ const u16: BitType = bit(16);
  * since only the first one has them, and all should take one way.
  */
 export function flow(p: ProgramBuilder) {
-  const { ipv4, udp, protocol, parseIpv4 } = p.once(internet);
+  const { ipv4, udp, protocol, isLast, parseIpv4 } = p.once(internet);
   const tcp = p.header(tcpPorts);
   const parseTcp = p.parser.state("parse_tcp_ports");
-  parseIpv4.on([4, 5, 0, protocol.TCP], parseTcp);
+  parseIpv4.on([4, 5, isLast, 0, protocol.TCP], parseTcp);
   parseTcp.extract(tcp);
   const srcPort = p.metadata("flow_src_port", u16, "port of UDP or TCP, 0 where there is none");
   const dstPort = p.metadata("flow_dst_port", u16);
@@ -27,10 +27,7 @@ export function flow(p: ProgramBuilder) {
     keys: [ipv4.src_addr, ipv4.dst_addr, ipv4.protocol, srcPort, dstPort],
     /** To be done before the keys are used. */
     findPorts(s: Steps): void {
-      const moreFragments = ipv4.flags.slice(0, 0);
-      s.if(moreFragments.eq(0), (whole) =>
-        whole.if(p.valid(udp), take(udp), (other) => other.if(p.valid(tcp), take(tcp))),
-      );
+      s.if(p.valid(udp), take(udp), (other) => other.if(p.valid(tcp), take(tcp)));
     },
   };
 }

@@ -1,6 +1,7 @@
 import { bit } from "../../ir/index.ts";
 import { ETHERTYPE_IPV4, ethernet, ipv4, PROTOCOL_TCP, PROTOCOL_UDP, udp } from "../../wire/internet.ts";
 import type { ProgramBuilder } from "../program.ts";
+import { masked } from "../steps.ts";
 
 /** The protocol stack that the built-in features share: take it with `p.once(internet)`. */
 export function internet(p: ProgramBuilder) {
@@ -20,12 +21,24 @@ export function internet(p: ProgramBuilder) {
   );
   start.otherwise(parseEthernet);
   parseEthernet.extract(eth).select(eth.ether_type).on(etherType.IPV4, parseIpv4);
-  // Options and later fragments have no UDP header at a fixed place; such packets are forwarded or dropped by IPv4 alone.
+  // With options there is no UDP header at a fixed place, in later fragments there is none, and behind that of a first fragment the rest is
+  // missing: such packets are forwarded or dropped by IPv4 alone.
+  const isLast = masked(0, 1);
   parseIpv4
     .extract(ip)
-    .select(ip.version, ip.ihl, ip.frag_offset, ip.protocol)
-    .on([4, 5, 0, protocol.UDP], parseUdp);
+    .select(ip.version, ip.ihl, ip.flags, ip.frag_offset, ip.protocol)
+    .on([4, 5, isLast, 0, protocol.UDP], parseUdp);
   parseUdp.extract(datagram).select(datagram.dst_port);
   p.checksum(ip, "hdr_checksum");
-  return { ethernet: eth, ipv4: ip, udp: datagram, protocol, start, parseEthernet, parseIpv4, parseUdp };
+  return {
+    ethernet: eth,
+    ipv4: ip,
+    udp: datagram,
+    protocol,
+    isLast,
+    start,
+    parseEthernet,
+    parseIpv4,
+    parseUdp,
+  };
 }

@@ -23,7 +23,7 @@ control Acknowledge(inout headers_t hdr,
         hdr.aggregation.kind = KIND_ACK;
         hdr.aggregation.flags = 0;
         hdr.ipv4.total_len = LENGTH_EMPTY;
-        hdr.udp.length = UDP_LENGTH_EMPTY;
+        hdr.udp.length = UDP_EMPTY;
         hdr.udp.checksum = 0;
     }
 

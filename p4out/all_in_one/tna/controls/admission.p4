@@ -86,6 +86,7 @@ control Admission(inout headers_t hdr,
             hdr.aggregation.lanes: exact @name("lanes");
             hdr.lanes.isValid(): exact @name("has_lanes");
             hdr.ipv4.total_len: exact @name("total_len");
+            hdr.udp.length: exact @name("udp_length");
         }
         actions = {
             is_contribution;
@@ -96,13 +97,13 @@ control Admission(inout headers_t hdr,
         }
         size = 4;
         const entries = {
-            (AGGREGATION_VERSION, KIND_CONTRIBUTION, MODE_INT32, LANES, true,  LENGTH_ROW):
+            (VERSION, KIND_CONTRIBUTION, MODE_INT32, LANES, true,  LENGTH_ROW,   UDP_ROW):
                 is_contribution();
-            (AGGREGATION_VERSION, KIND_NULL,         MODE_INT32, LANES, false, LENGTH_EMPTY):
+            (VERSION, KIND_NULL,         MODE_INT32, LANES, false, LENGTH_EMPTY, UDP_EMPTY):
                 is_null();
-            (AGGREGATION_VERSION, KIND_COLLECT,      MODE_INT32, LANES, false, LENGTH_EMPTY):
+            (VERSION, KIND_COLLECT,      MODE_INT32, LANES, false, LENGTH_EMPTY, UDP_EMPTY):
                 is_collect();
-            (AGGREGATION_VERSION, KIND_RESET,        MODE_INT32, LANES, false, LENGTH_EMPTY):
+            (VERSION, KIND_RESET,        MODE_INT32, LANES, false, LENGTH_EMPTY, UDP_EMPTY):
                 is_reset();
         }
         const default_action = malformed();

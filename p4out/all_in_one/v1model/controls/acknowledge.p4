@@ -21,7 +21,7 @@ control Acknowledge(inout headers_t hdr,
         hdr.aggregation.flags = 0;
         hdr.lanes.setInvalid();
         hdr.ipv4.total_len = LENGTH_EMPTY;
-        hdr.udp.length = UDP_LENGTH_EMPTY;
+        hdr.udp.length = UDP_EMPTY;
         hdr.udp.checksum = 0;
     }
 

@@ -32,7 +32,7 @@ control Answer(inout headers_t hdr,
         hdr.aggregation.flags = flags;
         hdr.lanes.setInvalid();
         hdr.ipv4.total_len = LENGTH_EMPTY;
-        hdr.udp.length = UDP_LENGTH_EMPTY;
+        hdr.udp.length = UDP_EMPTY;
         hdr.udp.checksum = 0;
     }
 
@@ -42,7 +42,7 @@ control Answer(inout headers_t hdr,
         hdr.aggregation.kind = KIND_RESULT;
         hdr.aggregation.flags = meta.row_mark;
         hdr.ipv4.total_len = LENGTH_ROW;
-        hdr.udp.length = UDP_LENGTH_ROW;
+        hdr.udp.length = UDP_ROW;
         hdr.udp.checksum = 0;
         hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
         hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
@@ -74,7 +74,7 @@ control Answer(inout headers_t hdr,
         hdr.aggregation.kind = KIND_RESULT;
         hdr.aggregation.flags = meta.row_mark;
         hdr.ipv4.total_len = LENGTH_ROW;
-        hdr.udp.length = UDP_LENGTH_ROW;
+        hdr.udp.length = UDP_ROW;
         hdr.udp.checksum = 0;
     }
 
@@ -96,7 +96,7 @@ control Answer(inout headers_t hdr,
         hdr.aggregation.flags = 0;
         hdr.lanes.setInvalid();
         hdr.ipv4.total_len = LENGTH_EMPTY;
-        hdr.udp.length = UDP_LENGTH_EMPTY;
+        hdr.udp.length = UDP_EMPTY;
         hdr.udp.checksum = 0;
     }
 

@@ -12,7 +12,7 @@ export function admissionControl(
   f: AggregationFields,
 ): ControlHandle {
   const { agg, request } = f;
-  const { EVENT, REQUEST, FLAG, KIND, LENGTH } = f.names;
+  const { EVENT, REQUEST, FLAG, KIND, LENGTH, UDP_LENGTH } = f.names;
   const admission = p.control(
     "admission",
     "ingress",
@@ -44,6 +44,7 @@ export function admissionControl(
     lanes: f.names.LANES,
     has_lanes: false,
     total_len: LENGTH.empty,
+    udp_length: UDP_LENGTH.empty,
   });
   const shape = admission.table("shape", {
     doc: "requests by kind; everything about their form is fixed by the program",
@@ -54,6 +55,7 @@ export function admissionControl(
       lanes: exactly(agg.lanes),
       has_lanes: exactly(p.valid(f.row)),
       total_len: exactly(f.ipv4.total_len),
+      udp_length: exactly(f.udp.length),
     },
     actions: [...Object.values(kindActions), malformed],
     size: 4,
@@ -61,7 +63,12 @@ export function admissionControl(
     constDefault: true,
     entries: [
       {
-        key: { ...headerOnly(KIND.CONTRIBUTION), has_lanes: true, total_len: f.names.CONTRIBUTION_LENGTH },
+        key: {
+          ...headerOnly(KIND.CONTRIBUTION),
+          has_lanes: true,
+          total_len: f.names.CONTRIBUTION_LENGTH,
+          udp_length: f.names.CONTRIBUTION_UDP_LENGTH,
+        },
         run: kindActions.contribution.with({}),
       },
       { key: headerOnly(KIND.NULL), run: kindActions.null.with({}) },

@@ -110,6 +110,12 @@ function aggregationNames(p: ProgramBuilder, o: FullAggregationOptions) {
     { empty: bytes, row: bytes + row },
     "Bytes of a packet without lanes and with a row, from the IPv4 header on.",
   );
+  const UDP_LENGTH = p.constants(
+    "UDP",
+    u16,
+    { empty: udpBytes, row: udpBytes + row },
+    "The same from the UDP header on.",
+  );
   return {
     REQUEST: p.constants(
       "REQUEST",
@@ -130,7 +136,7 @@ function aggregationNames(p: ProgramBuilder, o: FullAggregationOptions) {
       "What aggregation did with a packet; cells of the counter.",
     ),
     PORT: p.constant("AGGREGATION_PORT", u16, AGGREGATION_PORT, "UDP destination port"),
-    VERSION: p.constant("AGGREGATION_VERSION", bit(4), AGGREGATION_VERSION),
+    VERSION: p.constant("VERSION", bit(4), AGGREGATION_VERSION),
     KIND: p.constants("KIND", bit(4), Kind, "Kinds of aggregation packets."),
     FLAG: p.constants("FLAG", u8, Flag, "Flags of aggregation packets."),
     MODE: p.constants("MODE", u8, ModeId, "Numeric modes."),
@@ -142,12 +148,11 @@ function aggregationNames(p: ProgramBuilder, o: FullAggregationOptions) {
       values === row
         ? LENGTH.row
         : p.constant("LENGTH_CODES", u16, bytes + values, "bytes of a contribution, from the IPv4 header on"),
-    UDP_LENGTH: p.constants(
-      "UDP_LENGTH",
-      u16,
-      { empty: udpBytes, row: udpBytes + row },
-      "The same from the UDP header on.",
-    ),
+    UDP_LENGTH,
+    CONTRIBUTION_UDP_LENGTH:
+      values === row
+        ? UDP_LENGTH.row
+        : p.constant("UDP_CODES", u16, udpBytes + values, "the same from the UDP header on"),
   };
 }
 
