@@ -48,7 +48,7 @@ export interface DlcpOptions {
   /** Time until a PROBE without answer is sent again; it doubles up to `maxProbeTimeout`. */
   readonly probeTimeout: number;
   readonly maxProbeTimeout: number;
-  /** Such resends in a row, with nothing heard from the peer, after which it counts as lost. */
+  /** Such resends in a row, after which the peer counts as lost, however lively it is otherwise. */
   readonly retries: number;
   /** Silence of a peer from which something is awaited, after which it counts as lost. */
   readonly silence: number;

@@ -100,7 +100,8 @@ describe("a transfer of a tensor", () => {
         ({ sizes, bound, missing, loss, duplicate, reorder, corrupt, iterations, seed }) => {
           const job = jobOf(sizes.map((n, layer) => tensorOf(n, { layer, bound, missing })));
           const faults = { loss, duplicate, reorder, corrupt, delay: 0.5 };
-          const made = setUp(job, { ...faults, damaged: "delivered" }, seed);
+          // Two cables each way: at 30 % loss and 10 % damage five of six questions have no answer.
+          const made = setUp(job, { ...faults, damaged: "delivered" }, seed, { retries: 200 });
           const inputs = new Map<string, Float32Array>();
           for (let iteration = 1; iteration <= iterations; iteration++) {
             for (const from of [0, 1])
