@@ -60,7 +60,8 @@ function setUp(
       },
       endpoint(at).ip,
     );
-    lab.connect(`h${at}`, "net", at, faults);
+    // One cable alone damages: what two do may cancel out in a checksum of 16 bits.
+    lab.connect(`h${at}`, "net", at, at === 0 ? faults : { ...faults, corrupt: 0 });
     return host;
   });
   return { lab, hosts, machines, received, sent, errors };
@@ -128,7 +129,7 @@ describe("a transfer of a tensor", () => {
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 20 },
     );
   });
 
