@@ -86,16 +86,24 @@ export const tnaRules = {
     "Tofino's parser reads headers of fixed length: declare a header for each length, or leave the field in the payload",
   ),
   GP1838: error(
-    "checksum over more than one header",
-    "Tofino sums one header in its parser, and not the payload: check and renew such checksums in hosts, or build for v1model",
+    "checksum that Tofino cannot keep right",
+    "Tofino does not see the payload: over it, a checksum is not verified (verify: false) and only what ingress writes of whole fields is put right",
   ),
   GP1899: error(
     "refused by Tofino's own compiler",
     "what it says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",
   ),
-  GP1840: error(
-    "not written for Tofino yet",
-    "leave it out for this target, or build for v1model: Tofino has it, this generator not yet",
+  GP1841: error(
+    "hash that Tofino does not compute",
+    "crc16 or crc32, to a power of two of buckets that the hash has bits for: Tofino hands out bits of the hash, and has no modulo",
+  ),
+  GP1842: error(
+    "random number that Tofino does not draw",
+    "constant bounds with a power of two of numbers between them: Tofino draws bits",
+  ),
+  GP1843: error(
+    "digest beyond Tofino's deparser",
+    "at most 7 digests of at most 48 bytes each: tell less, or send the packet to the controller",
   ),
 } as const satisfies Record<string, Rule>;
 

@@ -12,6 +12,8 @@ import { parserPrograms } from "./parserprograms.ts";
 import { forwarding, zoo } from "./programs.ts";
 import { randomProgram } from "./randomprogram.ts";
 import { SimpleSwitch } from "./simpleswitch.ts";
+import { tofinoExterns } from "./tna/externsprogram.ts";
+import { nat } from "./tna/natprogram.ts";
 import { findTools, run, writeFiles } from "./tools.ts";
 import { fill, packetsFor } from "./traffic.ts";
 
@@ -21,6 +23,8 @@ const programs: readonly Program[] = [
   forwarding(),
   zoo(),
   externs(),
+  tofinoExterns(),
+  nat(),
   libra.ir,
   ...parserPrograms,
   ...[1, 2, 3].map((seed) => randomProgram(`random_${seed}`, new Dice(seed * 104729))),

@@ -16,6 +16,8 @@ import { externs } from "./externsprogram.ts";
 import { parserPrograms } from "./parserprograms.ts";
 import { forwarding, namesake, zoo } from "./programs.ts";
 import { randomProgram } from "./randomprogram.ts";
+import { tofinoExterns } from "./tna/externsprogram.ts";
+import { nat } from "./tna/natprogram.ts";
 import { findTools, run, withoutProfileWarnings, writeFiles } from "./tools.ts";
 import { fill, limit, packetsFor, transcript } from "./traffic.ts";
 
@@ -100,6 +102,8 @@ const programs: readonly Program[] = [
   forwarding(),
   zoo(),
   externs(),
+  tofinoExterns(),
+  nat(),
   ...Object.values(examples).map((e) => e.ir),
   ...parserPrograms,
 ];

@@ -1,12 +1,13 @@
 import type { Control, Expression, RegisterUpdate, StraightStatement, Target } from "../../ir/index.ts";
 import { bit, colours } from "../../ir/index.ts";
-import { deep } from "../../ir/walk.ts";
+import { deep, expressionsOf, targetOf } from "../../ir/walk.ts";
 import { type ControlIdentifiers, identifier } from "../p4text/identifiers.ts";
 import { localPart, type Names } from "../p4text/names.ts";
 import { rewrite } from "../p4text/rewrite.ts";
-import type { FlowFacts } from "./flow.ts";
+import { exactLog2, isTofinoHash, tofinoHashes } from "./externs.ts";
+import { type FlowFacts, isDropPort } from "./flow.ts";
 import { checksumFailed } from "./intrinsics.ts";
-import type { Gress, LocalTarget, StatefulProgram, Step } from "./lowered.ts";
+import type { Gress, LocalTarget, StatefulProgram, Step, TnaDigest, Unit } from "./lowered.ts";
 import type { Refuse } from "./refuse.ts";
 import { cellProgram, indexOf } from "./salu.ts";
 
@@ -20,6 +21,7 @@ export interface StepContext {
   readonly checksumFlags: readonly { readonly header: string; readonly flag: string }[];
   readonly clone: { readonly session: string; readonly origin: string } | undefined;
   readonly counterIndex: ReadonlyMap<string, number>;
+  readonly digests: readonly TnaDigest[];
   /** Taken by stateful programs and by actions that the lowering adds. */
   readonly names: Names;
   readonly owner: string;
@@ -32,16 +34,21 @@ export function stepsOf(
   statements: readonly StraightStatement[],
   name: string,
   context: StepContext,
-): { readonly steps: readonly Step[]; readonly updates: readonly StatefulProgram[] } {
+): {
+  readonly steps: readonly Step[];
+  readonly updates: readonly StatefulProgram[];
+  readonly units: readonly Unit[];
+} {
   const updates: StatefulProgram[] = [];
-  const steps = statements.flatMap((s) => stepOf(s, name, updates, context));
-  return { steps, updates };
+  const units: Unit[] = [];
+  const steps = statements.flatMap((s) => stepOf(s, name, { updates, units }, context));
+  return { steps, updates, units };
 }
 
 function stepOf(
   s: StraightStatement,
   name: string,
-  updates: StatefulProgram[],
+  { updates, units }: { readonly updates: StatefulProgram[]; readonly units: Unit[] },
   context: StepContext,
 ): readonly Step[] {
   const value = (e: Expression): Expression => withChecksums(e, context);
@@ -77,12 +84,45 @@ function stepOf(
     }
     case "registerUpdate":
       return [execution(s, name, updates, context)];
-    case "hash":
-    case "random":
-    case "meter":
-    case "digest":
+    case "hash": {
+      const bits = exactLog2(s.buckets ?? 0n);
       // Refused.
-      return [];
+      if (bits === undefined || !isTofinoHash(s.algorithm)) return [];
+      const local = context.names.take(`${name}_hash`);
+      units.push({ kind: "hash", local, bits, algorithm: tofinoHashes[s.algorithm] });
+      return [{ kind: "hash", local, bits, fields: s.fields.map(value), into: s.into }];
+    }
+    case "random": {
+      const bits = s.high.kind === "constant" ? exactLog2(s.high.value + 1n) : undefined;
+      if (bits === undefined) return [];
+      const local = context.names.take(`${name}_random`);
+      units.push({ kind: "random", local, bits });
+      return [{ kind: "random", local, bits, into: s.into }];
+    }
+    case "meter": {
+      const meters = context.own?.meters ?? new Map();
+      const meterLocal = identifier(meters, s.meter, "meter", context.owner, "tna");
+      const isDirect = context.control?.tables.some((t) => t.directMeter?.name === s.meter) === true;
+      if (isDirect) return [{ kind: "meter", meterLocal, into: s.into }];
+      const index = resized(
+        indexOf(s.index, s.meter, context.refuse, s.at),
+        context.counterIndex.get(s.meter) ?? 32,
+      );
+      return [{ kind: "meter", meterLocal, index, into: s.into }];
+    }
+    case "digest": {
+      const digest = context.digests.find((d) => d.name === s.digest);
+      if (digest === undefined) return [];
+      const { constant, number } = digest;
+      const type = bit(3);
+      return [
+        {
+          kind: "architecture",
+          field: "ig_dprsr_md.digest_type",
+          value: { kind: "constant", type, value: BigInt(number), named: { name: constant, type } },
+        },
+      ];
+    }
   }
 }
 
@@ -101,6 +141,7 @@ function intrinsicWrite(
   const undo = facts.afterDrop.has(s) ? [architecture("ig_dprsr_md.drop_ctl", 0n, 3)] : [];
   switch (s.target.name) {
     case "egress_port":
+      if (isDropPort(s)) return [{ kind: "invalidate", field: "ig_tm_md.ucast_egress_port" }];
       if (facts.afterMulticast.has(s))
         refuse("GP1813", "an output port is set after a multicast group", s.at);
       return [{ kind: "architecture", field: "ig_tm_md.ucast_egress_port", value }, ...undo];
@@ -275,10 +316,13 @@ export function temporaries(
         written.add(s.target.name);
       } else if (s.kind === "assign" && s.target.kind === "slice" && s.target.operand.kind === "metadata") {
         wrong.add(s.target.operand.name);
-      } else if (s.kind === "registerUpdate" && s.into?.kind === "metadata") {
-        wrong.add(s.into.name);
+      } else {
+        const target = targetOf(s);
+        if (target?.kind === "metadata") wrong.add(target.name);
       }
-      if (s.kind === "registerUpdate") for (const name of metadataReadBy(s)) wrong.add(name);
+      // What other units read comes from the packet's containers.
+      if (!["assign", "count", "clone"].includes(s.kind))
+        for (const name of metadataReadBy(s)) wrong.add(name);
     }
   });
   return new Set([...stagesWith.keys()].filter((name) => !wrong.has(name)));
@@ -289,25 +333,5 @@ function metadataIn(e: Expression): readonly string[] {
 }
 
 function metadataReadBy(s: StraightStatement): readonly string[] {
-  const found: string[] = [];
-  const look = (e: Expression): void => {
-    for (const n of deep(e)) if (n.kind === "metadata") found.push(n.name);
-  };
-  switch (s.kind) {
-    case "assign":
-      look(s.value);
-      break;
-    case "registerUpdate":
-      for (const e of [s.index, s.next, ...(s.output === undefined ? [] : [s.output])]) look(e);
-      break;
-    case "count":
-      look(s.index);
-      break;
-    case "clone":
-      look(s.session);
-      break;
-    default:
-      break;
-  }
-  return found;
+  return expressionsOf(s).flatMap(metadataIn);
 }

@@ -1,6 +1,7 @@
-import type { Checksum, Program } from "../../ir/index.ts";
+import type { Program } from "../../ir/index.ts";
 import { intrinsics, widthOf } from "../../ir/index.ts";
 import { deep, expressionsOf, placedStatements } from "../../ir/walk.ts";
+import { isBeyondHeader } from "./checksums.ts";
 import { isSpelled, missing } from "./intrinsics.ts";
 import { checkParserSteps } from "./parsersteps.ts";
 import type { Refuse } from "./refuse.ts";
@@ -11,19 +12,6 @@ function isDevicePort(port: number): boolean {
 }
 
 const SELECT_BITS = 32;
-
-/** Whether a checksum is more than that of one header. */
-function isBeyond(c: Checksum): boolean {
-  const isElsewhere = c.fields.some((f) => f.kind !== "field" || f.header !== c.header);
-  const varbits = c.varbits ?? [];
-  return (
-    isElsewhere ||
-    varbits.length > 0 ||
-    c.payload === true ||
-    c.condition !== undefined ||
-    c.zeroIsNone === true
-  );
-}
 
 /** What can be said of a program before it is lowered. */
 export function checkProgram(program: Program, refuse: Refuse): void {
@@ -50,14 +38,6 @@ export function checkProgram(program: Program, refuse: Refuse): void {
     }
   }
   checkParserSteps(program, refuse);
-  for (const [s] of placedStatements(program)) {
-    if (["hash", "random", "meter", "digest"].includes(s.kind))
-      refuse("GP1840", `the program has a ${s.kind}`, s.at);
-  }
-  for (const p of program.controls.flatMap((c) => c.actionProfiles))
-    refuse("GP1840", `${p.name} is an action profile`, p.at);
-  for (const t of program.controls.flatMap((c) => c.tables))
-    if (t.directMeter !== undefined) refuse("GP1840", `table ${t.name} has a meter`, t.at);
   for (const state of program.parser) {
     const t = state.transition;
     if (t.kind === "select") {
@@ -68,10 +48,8 @@ export function checkProgram(program: Program, refuse: Refuse): void {
     if (next.includes("reject")) refuse("GP1814", `state ${state.name} rejects packets`, state.at);
   }
   for (const c of program.checksums) {
-    if (isBeyond(c)) {
-      refuse("GP1838", `the checksum of ${c.header}`, c.at);
-      continue;
-    }
+    // Those are looked at where they are made incremental.
+    if (isBeyondHeader(c)) continue;
     const type = program.headers.find((h) => h.name === c.header)?.headerType;
     const fields = program.headerTypes.find((t) => t.name === type)?.fields ?? [];
     const given = new Set(

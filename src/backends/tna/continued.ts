@@ -79,6 +79,8 @@ function split(
 
 function readsData(s: StraightStatement): boolean {
   if (s.kind === "assign") return takesDataAway(s.value);
+  // A hash takes fields of the packet only.
+  if (s.kind === "hash") return s.fields.some((f) => [...deep(f)].some((n) => n.kind === "parameter"));
   if (s.kind !== "registerUpdate") return false;
   return [s.next, ...(s.output === undefined ? [] : [s.output])].some((e) =>
     [...deep(e)].some((n) => n.kind === "parameter"),
@@ -161,6 +163,10 @@ function withKept(s: StraightStatement, kept: ReadonlyMap<string, MetadataRefere
       return { ...s, index: e(s.index) };
     case "clone":
       return { ...s, session: e(s.session) };
+    case "hash":
+      return { ...s, fields: s.fields.map(e) };
+    case "meter":
+      return { ...s, index: e(s.index) };
     default:
       return s;
   }

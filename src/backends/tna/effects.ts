@@ -104,6 +104,18 @@ function stepsEffects(steps: readonly Step[], updates: readonly StatefulProgram[
         break;
       case "directCount":
         break;
+      case "hash":
+        for (const f of s.fields) read(f);
+        write(s.into);
+        break;
+      case "random":
+        write(s.into);
+        break;
+      case "meter":
+        if (s.index !== undefined) read(s.index);
+        write(s.into);
+        writes.push(whole(s.meterLocal));
+        break;
       case "execute": {
         read(s.index);
         const program = updates.find((u) => u.local === s.program);

@@ -1,6 +1,6 @@
 import type { Block, Expression, ParserState, ParserStep, Program, Statement } from "../../ir/index.ts";
 import { extractedBy, instanceOf } from "../../ir/index.ts";
-import { expressionsOf, statementsOf } from "../../ir/walk.ts";
+import { expressionsOf, statementsOf, targetOf } from "../../ir/walk.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import type { Refuse } from "./refuse.ts";
 
@@ -87,12 +87,6 @@ class EgressWalk {
         this.block(s.whenTrue, packets);
         this.block(s.whenFalse, packets);
         break;
-      case "assign":
-        this.#target(s.target, packets);
-        break;
-      case "registerUpdate":
-        if (s.into !== undefined) this.#target(s.into, packets);
-        break;
       case "setValidity":
         this.uses.push({ header: s.header, how: s.valid ? "add" : "remove", packets });
         break;
@@ -114,8 +108,10 @@ class EgressWalk {
       case "callAction":
         this.#action(s.action, packets);
         break;
-      default:
-        break;
+      default: {
+        const target = targetOf(s);
+        if (target !== undefined) this.#target(target, packets);
+      }
     }
   }
 
@@ -304,7 +300,7 @@ export function checkReparse(
         `ingress ${s.valid ? "adds" : "removes"} ${s.header}, in front of what egress uses`,
         s.at,
       );
-    const target = s.kind === "assign" ? s.target : s.kind === "registerUpdate" ? s.into : undefined;
+    const target = targetOf(s);
     const whole = target?.kind === "slice" ? target.operand : target;
     if (whole?.kind === "field" && keys.has(`${whole.header}.${whole.field}`))
       refuse(

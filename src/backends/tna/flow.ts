@@ -1,6 +1,9 @@
 import type { Block, Expression, Program, Statement, StraightStatement } from "../../ir/index.ts";
-import { expressionsOf } from "../../ir/walk.ts";
+import { expressionsOf, targetOf } from "../../ir/walk.ts";
 import { rewrite } from "../p4text/rewrite.ts";
+
+/** BMv2's port for packets that are dropped. */
+const DROP_PORT = 511n;
 
 /** What holds at a point of a gress, over all paths that lead there. */
 interface State {
@@ -86,18 +89,20 @@ class Flow implements FlowFacts {
     switch (s.kind) {
       case "drop":
         return { ...state, dropped: true };
-      case "registerUpdate":
-        return s.into?.kind === "metadata" ? wrote(state, s.into.name) : state;
       case "assign":
         break;
-      default:
-        return state;
+      default: {
+        const target = targetOf(s);
+        return target?.kind === "metadata" ? wrote(state, target.name) : state;
+      }
     }
     if (s.target.kind === "metadata") return wrote(state, s.target.name);
     // The bits beside the slice stay what they were.
     if (s.target.kind === "slice") this.#reads(s.target.operand, state);
     if (s.target.kind !== "intrinsic") return state;
     if (s.target.name !== "egress_port" && s.target.name !== "multicast_group") return state;
+    // The drop port sends nowhere: nothing to undo, and nothing that a group would come on top of.
+    if (isDropPort(s)) return { ...state, unicast: false };
     if (state.dropped) this.afterDrop.add(s);
     if (state.unicast) this.afterUnicast.add(s);
     if (state.multicast) this.afterMulticast.add(s);
@@ -110,6 +115,17 @@ class Flow implements FlowFacts {
       return undefined;
     });
   }
+}
+
+/** Whether a statement sets the output port to the one that drops. */
+export function isDropPort(s: StraightStatement): boolean {
+  return (
+    s.kind === "assign" &&
+    s.target.kind === "intrinsic" &&
+    s.target.name === "egress_port" &&
+    s.value.kind === "constant" &&
+    s.value.value === DROP_PORT
+  );
 }
 
 function wrote(state: State, name: string): State {

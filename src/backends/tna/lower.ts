@@ -1,5 +1,6 @@
 import type {
   Action,
+  ActionProfile,
   Block,
   Control,
   Diagnostic,
@@ -20,16 +21,19 @@ import {
   NO_ACTION,
   widthOf,
 } from "../../ir/index.ts";
-import { deep, expressionsOf, placedStatements, statementsOf } from "../../ir/walk.ts";
+import { deep, expressionsOf, placedStatements, statementsOf, targetOf } from "../../ir/walk.ts";
 import { BackendError } from "../backenderror.ts";
 import { counterDoc } from "../p4text/declarations.ts";
 import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
 import { localPart, Names } from "../p4text/names.ts";
 import { localised, type StepContext, stepsOf, temporaries, withChecksums } from "./actions.ts";
 import { checkProgram } from "./check.ts";
+import { type IncrementalChecksum, isBeyondHeader, withIncrementalChecksums } from "./checksums.ts";
 import { gatewayCondition } from "./conditions.ts";
 import { continued } from "./continued.ts";
+import { digestsOf } from "./digests.ts";
 import { type EgressNeeds, egressNeeds, prunedStates } from "./egress.ts";
+import { isTofinoHash, tofinoHashes, withTofinoExterns } from "./externs.ts";
 import { flattened } from "./flat.ts";
 import { type FlowFacts, flowFacts } from "./flow.ts";
 import { checkHeaderKinds } from "./headers.ts";
@@ -39,8 +43,10 @@ import type {
   Instance,
   Member,
   TnaAction,
+  TnaActionProfile,
   TnaBlock,
   TnaControl,
+  TnaDigest,
   TnaPipeline,
   TnaProgram,
   TnaStatement,
@@ -64,11 +70,13 @@ class ProgramLowering {
   readonly #source: Program;
   /** The program with the bridged metadata where they travel: in the bridge header. */
   readonly #program: Program;
+  readonly #incremental: readonly IncrementalChecksum[];
   readonly #bridged: readonly string[];
   readonly #findings = new Map<string, Diagnostic>();
   readonly #ids: Identifiers;
   readonly #facts: Record<Gress, FlowFacts>;
   readonly #counterIndex: ReadonlyMap<string, number>;
+  readonly #digests: readonly TnaDigest[];
   readonly #clone: { readonly session: string; readonly origin: string } | undefined;
   readonly #checksumFlags: readonly { readonly header: string; readonly flag: string }[];
   readonly #bridgeHeader: string;
@@ -79,8 +87,11 @@ class ProgramLowering {
     if (!this.#findings.has(key)) this.#findings.set(key, { code, message, at, target: "tna" });
   };
 
-  constructor(source: Program) {
+  constructor(given: Program) {
+    const summed = withIncrementalChecksums(given, this.#refuse);
+    const source = withTofinoExterns(summed.program, this.#refuse);
     this.#source = source;
+    this.#incremental = summed.incremental;
     const read = flowFacts(source, "egress").unwritten;
     this.#bridged = source.metadata
       .map((m) => m.name)
@@ -100,6 +111,7 @@ class ProgramLowering {
       .map((c) => ({ header: c.header, flag: metadata.take(`${c.header}_checksum_failed`) }));
     this.#bridgeType = new Names([...this.#ids.headerTypes.values(), ...tnaWords]).take("bridge_t");
     this.#counterIndex = this.#counterIndexes();
+    this.#digests = digestsOf(program, this.#ids, this.#refuse);
   }
 
   lower(): TnaProgram {
@@ -153,6 +165,7 @@ class ProgramLowering {
       needs,
       bridge,
       checksumFlags: this.#checksumFlags,
+      incremental: this.#incremental,
       hasMetadata: metadata.length > 0,
       refuse: this.#refuse,
     });
@@ -161,7 +174,7 @@ class ProgramLowering {
     const ingress = this.#pipeline("ingress", p.ingress, bridge?.ingressPort === true);
     const egress = this.#pipeline("egress", p.egress);
 
-    const updates = p.checksums.filter((c) => c.update);
+    const updates = p.checksums.filter((c) => c.update && !isBeyondHeader(c));
     return flattened({
       source: p,
       findings: [...this.#findings.values()],
@@ -182,13 +195,14 @@ class ProgramLowering {
       ...(this.#clone === undefined
         ? {}
         : { clone: { ...this.#clone, ...(parsed.cut === undefined ? {} : { cut: parsed.cut }) } }),
+      digests: this.#digests,
       ingressParser: parsed.ingress,
       egressParser: parsed.egress,
       controls,
       ingress,
       egress,
-      ingressChecksums: updates.map((c) => checksumText(c)),
-      egressChecksums: updates.filter((c) => inEgress.has(c.header)).map((c) => checksumText(c)),
+      ingressChecksums: [...updates.map(checksumText), ...this.#incremental.map(incrementalText)],
+      egressChecksums: updates.filter((c) => inEgress.has(c.header)).map(checksumText),
       ingressDeparser: p.deparser.filter(
         (h) =>
           p.parser.some((s) => extractedBy(s).some((path) => instanceOf(path) === h)) ||
@@ -236,16 +250,17 @@ class ProgramLowering {
     }));
   }
 
-  /** Width of each counter's index: the widest that it is counted with. */
+  /** Width of each counter's and meter's index: the widest that it is counted with. */
   #counterIndexes(): ReadonlyMap<string, number> {
     const widths = new Map<string, number>();
     for (const [s] of placedStatements(this.#program)) {
-      if (s.kind !== "count") continue;
-      const index = indexOf(s.index, s.counter, () => {}, s.at);
-      const size =
-        this.#program.controls.flatMap((c) => c.counters).find((c) => c.name === s.counter)?.size ?? 1;
+      if (s.kind !== "count" && s.kind !== "meter") continue;
+      const name = s.kind === "count" ? s.counter : s.meter;
+      const index = indexOf(s.index, name, () => {}, s.at);
+      const arrays = this.#program.controls.flatMap((c) => [...c.counters, ...c.meters]);
+      const size = arrays.find((a) => a.name === name)?.size ?? 1;
       const width = index.kind === "constant" ? Math.max(1, Math.ceil(Math.log2(size))) : widthOf(index.type);
-      widths.set(s.counter, Math.max(widths.get(s.counter) ?? 1, width));
+      widths.set(name, Math.max(widths.get(name) ?? 1, width));
     }
     return widths;
   }
@@ -259,8 +274,8 @@ class ProgramLowering {
     for (const [s, place] of placedStatements(this.#program)) {
       if (place.action !== undefined) continue;
       for (const e of expressionsOf(s)) look(e);
-      if (s.kind === "assign") look(s.target);
-      if (s.kind === "registerUpdate" && s.into !== undefined) look(s.into);
+      const target = targetOf(s);
+      if (target !== undefined) look(target);
     }
     for (const c of this.#program.controls)
       for (const t of c.tables) for (const k of t.key) look(k.expression);
@@ -279,6 +294,7 @@ class ProgramLowering {
       checksumFlags: this.#checksumFlags,
       clone: this.#clone,
       counterIndex: this.#counterIndex,
+      digests: this.#digests,
       names,
       ...(gress === "egress" ? { emitted: this.#emittedByEgress } : {}),
       owner: control?.name ?? gress,
@@ -358,9 +374,47 @@ class ProgramLowering {
           ? []
           : [{ name: t.directCounter, local: name(own.counters, t.directCounter, "counter") }],
       ),
+      meters: c.meters.map((m) => ({
+        name: m.name,
+        local: name(own.meters, m.name, "meter"),
+        unit: m.unit,
+        cells: { size: m.size, indexType: bit(this.#counterIndex.get(m.name) ?? 32) },
+        ...(m.doc === undefined ? {} : { doc: m.doc }),
+      })),
+      directMeters: c.tables.flatMap(({ directMeter: m }) =>
+        m === undefined ? [] : [{ name: m.name, local: name(own.meters, m.name, "meter"), unit: m.unit }],
+      ),
+      actionProfiles: c.actionProfiles.map((profile) => this.#profile(profile, c)),
       actions: [...[...lowered.values()].flat().map((part) => part.action), ...lowering.added],
       tables: c.tables.map((t) => this.#table(t, c)),
       block,
+    };
+  }
+
+  #profile(p: ActionProfile, c: Control): TnaActionProfile {
+    const own = this.#own(c);
+    const local = identifier(own.actionProfiles, p.name, "action profile", c.name, "tna");
+    const { name, size, doc } = p;
+    const base = { name, local, size, ...(doc === undefined ? {} : { doc }) };
+    if (p.selector === undefined) return base;
+    const { algorithm, maxGroupSize, keys } = p.selector;
+    if (!isTofinoHash(algorithm)) {
+      this.#refuse("GP1841", `selector ${name} hashes by ${algorithm}`, p.at);
+      return base;
+    }
+    const groups = c.tables.filter((t) => t.implementation === name).map((t) => t.size);
+    return {
+      ...base,
+      selector: {
+        algorithm: tofinoHashes[algorithm],
+        hashLocal: own.scope.take(`${local}_hash`),
+        local: own.scope.take(`${local}_selector`),
+        name: `${name}_selector`,
+        groupSize: maxGroupSize ?? size,
+        // No entry names a group that no other entry could name as well.
+        groups: groups.reduce((sum, n) => sum + n, 0),
+        keys,
+      },
     };
   }
 
@@ -394,7 +448,7 @@ class ProgramLowering {
     return parts.map((statements, i) => {
       const suffix = parts.length === 1 ? "" : `_${partName(statements, i)}`;
       const partLocal = suffix === "" ? local : context.names.take(`${local}${suffix}`);
-      const { steps, updates } = stepsOf(statements, suffix === "" ? local : local, context);
+      const { steps, updates, units } = stepsOf(statements, local, context);
       const used = new Set(statements.flatMap(parametersOf));
       const parameters = suffix === "" ? a.parameters : a.parameters.filter((p) => used.has(p.name));
       return {
@@ -405,6 +459,7 @@ class ProgramLowering {
           ...(a.doc === undefined || i > 0 ? {} : { doc: a.doc }),
           parameters,
           updates,
+          units,
           steps: [...directCount, ...localised(steps, locals, own.scope.inner())],
         },
       };
@@ -431,6 +486,9 @@ class ProgramLowering {
       ...(t.directCounter === undefined
         ? {}
         : { directCounterLocal: identifier(own.counters, t.directCounter, "counter", c.name, "tna") }),
+      ...(t.directMeter === undefined
+        ? {}
+        : { directMeterLocal: identifier(own.meters, t.directMeter.name, "meter", c.name, "tna") }),
     };
   }
 }
@@ -452,7 +510,7 @@ function metadataOf(program: Program, name: string): Program["metadata"][number]
 
 function isWrittenInIngress(program: Program, name: string): boolean {
   return [...placedStatements(program)].some(([s, place]) => {
-    const target = s.kind === "assign" ? s.target : s.kind === "registerUpdate" ? s.into : undefined;
+    const target = targetOf(s);
     const whole = target?.kind === "slice" ? target.operand : target;
     return place.block === "ingress" && whole?.kind === "metadata" && whole.name === name;
   });
@@ -526,16 +584,16 @@ class BlockLowering {
     const { names, refuse, owner } = this.#context;
     const stages = stagesOf(statements, refuse);
     if (stages.length === 1) {
-      const { steps, updates } = stepsOf(stages[0] ?? [], owner, this.#context);
+      const { steps, updates, units } = stepsOf(stages[0] ?? [], owner, this.#context);
       // The compiler makes tables of their own of assignments to parts of one field, unless one action has them all.
       const hasParts =
         steps.length > 1 && steps.some((s) => s.kind === "assign" && s.target.kind === "slice");
-      if (updates.length === 0 && !hasParts) return [{ kind: "steps", steps }];
+      if (updates.length + units.length === 0 && !hasParts) return [{ kind: "steps", steps }];
     }
     return stages.map((stage) => {
       const local = names.take("step_1", "");
-      const { steps, updates } = stepsOf(stage, local, this.#context);
-      this.added.push({ name: `${owner}.${local}`, local, parameters: [], updates, steps });
+      const made = stepsOf(stage, local, this.#context);
+      this.added.push({ name: `${owner}.${local}`, local, parameters: [], ...made });
       return { kind: "callAction", local, arguments: [] };
     });
   }
@@ -597,5 +655,14 @@ function checksumText(c: Program["checksums"][number]): ChecksumText {
     instance: `${c.header}_checksum`,
     target: `hdr.${c.target.header}.${c.target.field}`,
     fields: c.fields,
+  };
+}
+
+function incrementalText(c: IncrementalChecksum): ChecksumText {
+  return {
+    instance: c.instance,
+    target: `hdr.${c.target.header}.${c.target.field}`,
+    fields: [...c.taken.flatMap((t) => t.fields.filter((f) => f !== c.target)), c.rest],
+    ...(c.isGiven === undefined ? {} : { isGiven: c.isGiven.name }),
   };
 }

@@ -3,6 +3,7 @@ import type {
   Diagnostic,
   Expression,
   KeySet,
+  MeterUnit,
   ParserStep,
   Program,
   SetValidity,
@@ -23,6 +24,7 @@ export interface TnaProgram {
   readonly metadata: readonly Member[];
   readonly bridge?: Bridge;
   readonly clone?: CloneNames;
+  readonly digests: readonly TnaDigest[];
   readonly ingressParser: TnaParser;
   readonly egressParser: TnaParser;
   readonly controls: readonly TnaControl[];
@@ -73,6 +75,20 @@ export interface CloneNames {
   readonly cut?: { readonly bytes: number; readonly header: string };
 }
 
+/** What the deparser of ingress sends to the control plane when it is asked for by number. */
+export interface TnaDigest {
+  readonly name: string;
+  /** Struct of its values. */
+  readonly type: string;
+  readonly local: string;
+  readonly constant: string;
+  readonly number: number;
+  readonly fields: readonly Member[];
+  /** Metadata with the values. */
+  readonly values: readonly string[];
+  readonly doc?: string;
+}
+
 export interface TnaParser {
   readonly checksums: readonly string[];
   readonly states: readonly TnaState[];
@@ -83,6 +99,8 @@ export interface TnaState {
   /** P4 statements in front of the steps. */
   readonly first: readonly string[];
   readonly steps: readonly ParserStep[];
+  /** What is taken out of a checksum, behind the steps. */
+  readonly taken?: readonly TakenOut[];
   readonly after: readonly string[];
   readonly transition:
     | { readonly kind: "goto"; readonly next: string }
@@ -94,10 +112,19 @@ export interface TnaState {
       };
 }
 
+export interface TakenOut {
+  readonly instance: string;
+  readonly fields: readonly Expression[];
+  /** Metadata for what is left; given where the sum ends. */
+  readonly rest?: string;
+}
+
 export interface ChecksumText {
   readonly instance: string;
   readonly target: string;
   readonly fields: readonly Expression[];
+  /** Metadata: the checksum is renewed only where this is 1, and 0 is written as 0xffff. */
+  readonly isGiven?: string;
 }
 
 export interface Instance {
@@ -119,6 +146,11 @@ export interface TnaControl extends TnaPipeline {
   readonly doc?: string;
   readonly registers: readonly TnaRegister[];
   readonly counters: readonly TnaCounter[];
+  readonly meters: readonly (TnaMeter & {
+    readonly cells: { readonly size: number; readonly indexType: DataType };
+  })[];
+  readonly directMeters: readonly TnaMeter[];
+  readonly actionProfiles: readonly TnaActionProfile[];
   readonly directCounters: readonly { readonly name: string; readonly local: string }[];
   readonly tables: readonly TnaTable[];
 }
@@ -141,6 +173,30 @@ export interface TnaCounter {
   readonly doc: string;
 }
 
+export interface TnaMeter {
+  readonly name: string;
+  readonly local: string;
+  readonly unit: MeterUnit;
+  readonly doc?: string;
+}
+
+export interface TnaActionProfile {
+  readonly name: string;
+  readonly local: string;
+  readonly size: number;
+  readonly doc?: string;
+  /** Tofino keeps groups apart from members. */
+  readonly selector?: {
+    readonly name: string;
+    readonly local: string;
+    readonly algorithm: string;
+    readonly hashLocal: string;
+    readonly groupSize: number;
+    readonly groups: number;
+    readonly keys: readonly Expression[];
+  };
+}
+
 export interface TnaTable extends Omit<Table, "actions"> {
   readonly local: string;
   readonly actions: readonly {
@@ -149,17 +205,24 @@ export interface TnaTable extends Omit<Table, "actions"> {
     readonly defaultOnly: boolean;
   }[];
   readonly directCounterLocal?: string;
+  readonly directMeterLocal?: string;
 }
 
-/** An action that one stage can do; `updates` are the stateful programs that it runs, declared in front of it. */
+/** An action that one stage can do; `updates` and `units` are what it runs, declared in front of it. */
 export interface TnaAction {
   readonly name: string;
   readonly local: string;
   readonly doc?: string;
   readonly parameters: readonly Member[];
   readonly updates: readonly StatefulProgram[];
+  readonly units: readonly Unit[];
   readonly steps: readonly Step[];
 }
+
+/** A hash function, or a source of random numbers, of so many bits. */
+export type Unit =
+  | { readonly kind: "hash"; readonly local: string; readonly bits: number; readonly algorithm: string }
+  | { readonly kind: "random"; readonly local: string; readonly bits: number };
 
 /** One program of a stateful ALU: what it does with a cell, and what it hands out. */
 export interface StatefulProgram {
@@ -201,6 +264,21 @@ export type Step =
   | SetValidity
   | { readonly kind: "count"; readonly counterLocal: string; readonly index: Expression }
   | { readonly kind: "directCount"; readonly counterLocal: string }
+  | {
+      readonly kind: "hash";
+      readonly local: string;
+      readonly bits: number;
+      readonly fields: readonly Expression[];
+      readonly into: Target;
+    }
+  | { readonly kind: "random"; readonly local: string; readonly bits: number; readonly into: Target }
+  /** Without an index: the meter of the table's entry. */
+  | {
+      readonly kind: "meter";
+      readonly meterLocal: string;
+      readonly index?: Expression;
+      readonly into: Target;
+    }
   | {
       readonly kind: "execute";
       readonly program: string;

@@ -1,9 +1,10 @@
 import type { ParserState, ParserStep, Program } from "../../ir/index.ts";
 import { extractedBy, instanceOf, widthOf } from "../../ir/index.ts";
 import { Names } from "../p4text/names.ts";
+import type { IncrementalChecksum } from "./checksums.ts";
 import { bytesBefore, checkReparse, type EgressNeeds, longestPath, prunedStates } from "./egress.ts";
 import { ORIGIN_CLONE } from "./intrinsics.ts";
-import type { Bridge, CloneNames, TnaParser, TnaState } from "./lowered.ts";
+import type { Bridge, CloneNames, TakenOut, TnaParser, TnaState } from "./lowered.ts";
 import { checkReread } from "./parsersteps.ts";
 import type { Refuse } from "./refuse.ts";
 
@@ -11,6 +12,7 @@ export interface ParserInput {
   readonly needs: EgressNeeds;
   readonly bridge: Bridge | undefined;
   readonly checksumFlags: readonly { readonly header: string; readonly flag: string }[];
+  readonly incremental: readonly IncrementalChecksum[];
   /** The program has metadata, which start as zero. */
   readonly hasMetadata: boolean;
   readonly refuse: Refuse;
@@ -58,7 +60,10 @@ function isSentOn(step: ParserStep, program: Program): boolean {
   return step.kind !== "extract" || program.deparser.includes(instanceOf(step.header));
 }
 
-function ingressParser(program: Program, { bridge, checksumFlags, hasMetadata }: ParserInput): TnaParser {
+function ingressParser(
+  program: Program,
+  { bridge, checksumFlags, incremental, hasMetadata }: ParserInput,
+): TnaParser {
   const states = program.parser.map((s, i): TnaState => {
     const checked = checksumFlags.filter((c) => extractedBy(s).includes(c.header));
     return {
@@ -73,6 +78,7 @@ function ingressParser(program: Program, { bridge, checksumFlags, hasMetadata }:
               ...bridgeStart(bridge),
             ],
       steps: s.steps,
+      taken: incremental.flatMap((c) => takenIn(s, c)),
       after: checked.flatMap((c) => [
         `${c.header}_checksum.add(hdr.${c.header});`,
         `meta.${c.flag} = ${c.header}_checksum.verify();`,
@@ -80,7 +86,23 @@ function ingressParser(program: Program, { bridge, checksumFlags, hasMetadata }:
       transition: s.transition,
     };
   });
-  return { checksums: checksumFlags.map((c) => `${c.header}_checksum`), states };
+  const checksums = [
+    ...checksumFlags.map((c) => `${c.header}_checksum`),
+    ...incremental.map((c) => c.instance),
+  ];
+  return { checksums, states };
+}
+
+/** What a state takes out of a checksum: the fields of the headers that it reads, and at the checksum's own header the sum ends. */
+function takenIn(state: ParserState, c: IncrementalChecksum): readonly TakenOut[] {
+  const { instance, rest } = c;
+  return c.taken
+    .filter((t) => extractedBy(state).includes(t.header))
+    .map(({ header, fields }) => ({
+      instance,
+      fields,
+      ...(header === c.target.header ? { rest: rest.name } : {}),
+    }));
 }
 
 /** Tofino's containers hold what the packet before left there. The compiler clears only those that are read before they are written. */

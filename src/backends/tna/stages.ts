@@ -1,5 +1,6 @@
 import type { Assign, Expression, StraightStatement, Target } from "../../ir/index.ts";
 import { bit, typeName, widthOf } from "../../ir/index.ts";
+import { expressionsOf, targetOf } from "../../ir/walk.ts";
 import type { Refuse } from "./refuse.ts";
 
 /**
@@ -55,7 +56,7 @@ function distance(before: StraightStatement, s: StraightStatement): 0 | 1 | unde
 }
 
 function usesIndex(s: StraightStatement): boolean {
-  return s.kind === "registerUpdate" || s.kind === "count";
+  return s.kind === "registerUpdate" || s.kind === "count" || s.kind === "meter";
 }
 
 /** Bits of a field. */
@@ -70,23 +71,17 @@ export function overlaps(a: Bits, b: Bits): boolean {
 }
 
 function writtenBy(s: StraightStatement): Bits | undefined {
-  if (s.kind === "assign") return bitsOf(s.target);
-  if (s.kind === "registerUpdate" && s.into !== undefined) return bitsOf(s.into);
-  return undefined;
+  const target = targetOf(s);
+  return target === undefined ? undefined : bitsOf(target);
 }
 
 function readsOf(s: StraightStatement): readonly Bits[] {
   switch (s.kind) {
-    case "assign":
-      return atomsOf(s.value);
-    case "registerUpdate":
-      return [s.index, s.next, ...(s.output === undefined ? [] : [s.output])].flatMap(atomsOf);
-    case "count":
-      return atomsOf(s.index);
-    case "clone":
-      return atomsOf(s.session);
-    default:
+    case "digest":
+      // What is sent is kept until the packet leaves; nothing waits for it.
       return [];
+    default:
+      return expressionsOf(s).flatMap(atomsOf);
   }
 }
 

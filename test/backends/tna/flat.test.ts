@@ -36,6 +36,7 @@ const action = (local: string, ...list: readonly Step[]): TnaAction => ({
   local,
   parameters: [],
   updates: [],
+  units: [],
   steps: list,
 });
 /** Hits when its key is odd. */
@@ -70,6 +71,9 @@ function control(name: string, block: TnaBlock): TnaControl {
     registers: [],
     counters: [],
     directCounters: [],
+    meters: [],
+    directMeters: [],
+    actionProfiles: [],
     block,
   };
 }

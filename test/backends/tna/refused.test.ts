@@ -339,13 +339,36 @@ describe("what Tofino cannot do is refused with a code", () => {
   });
 
   it.each<readonly [string, Program]>([
-    ["a hash", withStatements(hash(x, "crc32", [y]))],
-    ["a random number", withStatements(random(x, y, z))],
-    ["a meter", withStatements({ kind: "meter", meter: "c.m", index: small, into: small })],
-    ["a digest", withStatements({ kind: "digest", digest: "c.d", values: [x] })],
-    ["an action profile", withControl({ actionProfiles: [{ name: "c.p", size: 4 }] })],
-  ])("GP1840 %s", (_, p) => {
-    expect(codes(p)).toEqual(["GP1840"]);
+    ["a sum that it lacks", withStatements(hash(x, "csum16", [y]))],
+    ["a number of buckets that is no power of two", withStatements(hash(x, "crc32", [y], { buckets: 9n }))],
+    [
+      "a selector by such a sum",
+      withControl({
+        actionProfiles: [{ name: "c.p", size: 4, selector: { algorithm: "xor16", keys: [x] } }],
+      }),
+    ],
+  ])("GP1841 %s", (_, p) => {
+    expect(codes(p)).toEqual(["GP1841"]);
+  });
+
+  it.each<readonly [string, Program]>([
+    ["bounds from the packet", withStatements(random(x, y, z))],
+    ["ten numbers", withStatements(random(x, constant(0, u32), constant(9, u32)))],
+  ])("GP1842 %s", (_, p) => {
+    expect(codes(p)).toEqual(["GP1842"]);
+  });
+
+  it.each([
+    [1, 13],
+    [8, 1],
+  ])("GP1843 %i digests of %i words", (digests, words) => {
+    const fields = Array.from({ length: words }, (_, i) => ({ name: `f${i}`, type: u32 }));
+    const names = Array.from({ length: digests }, (_, i) => `c.d${i}`);
+    const p = withControl({
+      digests: names.map((name) => ({ name, fields })),
+      apply: names.map((digest) => ({ kind: "digest", digest, values: fields.map(() => x) })),
+    });
+    expect(codes(p)).toEqual(["GP1843"]);
   });
 
   it("each code has such a test, but for what the real compiler says, and for parsers", () => {

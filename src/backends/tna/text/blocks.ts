@@ -1,7 +1,7 @@
 import type { Expression, Target } from "../../../ir/index.ts";
-import { typeName } from "../../../ir/index.ts";
+import { typeName, widthOf } from "../../../ir/index.ts";
 import { constantName, expression, negation, type Scope } from "../../p4text/expressions.ts";
-import { concat, type Doc, list } from "../../p4text/layout.ts";
+import { concat, type Doc, group, join, line, list, nest } from "../../p4text/layout.ts";
 import { assignment, conditional } from "../../p4text/statements.ts";
 import { type IntrinsicNames, intrinsicText } from "../intrinsics.ts";
 import type { CellStatement, Gress, LocalTarget, Step, TnaBlock, TnaStatement } from "../lowered.ts";
@@ -126,6 +126,39 @@ export function stepsText(steps: readonly Step[], place: Place): readonly Doc[] 
         return concat(s.counterLocal, list(".count(", [text(s.index)], ");"));
       case "directCount":
         return `${s.counterLocal}.count();`;
+      case "hash":
+        return assignment(
+          targetText(s.into),
+          cast(
+            concat(
+              s.local,
+              group(
+                ".get({",
+                nest(
+                  line,
+                  join(
+                    concat(",", line),
+                    s.fields.map((f) => expression(f, scope, true)),
+                  ),
+                ),
+                line,
+                "})",
+              ),
+            ),
+            s.bits,
+            s.into,
+          ),
+        );
+      case "random":
+        return assignment(targetText(s.into), cast(`${s.local}.get()`, s.bits, s.into));
+      case "meter": {
+        const index = s.index === undefined ? [] : [expression(s.index, scope, true)];
+        // A colour has eight bits there.
+        return assignment(
+          targetText(s.into),
+          cast(concat(s.meterLocal, list(".execute(", index, ")")), 8, s.into),
+        );
+      }
       case "execute": {
         const call = concat(s.program, list(".execute(", [expression(s.index, scope, true)], ")"));
         return s.into === undefined ? concat(call, ";") : assignment(targetText(s.into), call);
@@ -133,6 +166,11 @@ export function stepsText(steps: readonly Step[], place: Place): readonly Doc[] 
     }
   };
   return steps.map(one);
+}
+
+/** A value of so many bits as the target takes it. */
+function cast(value: Doc, bits: number, into: Target): Doc {
+  return bits === widthOf(into.type) ? value : concat(`(${typeName(into.type)})`, value);
 }
 
 /** The statements of a stateful program. */

@@ -1,4 +1,5 @@
 import { comment, sentence } from "../../p4text/comments.ts";
+import { documented } from "../../p4text/declarations.ts";
 import { expression } from "../../p4text/expressions.ts";
 import {
   braces,
@@ -38,7 +39,13 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
     file("headers.p4", "headers and metadata", {
       usesOrigin: program.bridge?.origin === true,
       usesClone: program.clone !== undefined,
-      types: program.headerTypes.map((t) => render(headerTypeText(t))),
+      digests: program.digests.map((d) => `const DigestType_t ${d.constant} = ${d.number};`),
+      types: [
+        ...program.headerTypes.map((t) => render(headerTypeText(t))),
+        ...program.digests.map((d) =>
+          render(documented(d.doc, braces(`struct ${d.type}`, members(d.fields)), 0)),
+        ),
+      ],
       headers: render(
         braces(
           "struct headers_t",
@@ -128,8 +135,21 @@ function deparserView(
       ]),
     );
   }
+  for (const d of program.digests)
+    ingress.push(
+      braces(`if (ig_dprsr_md.digest_type == ${d.constant})`, [
+        concat(
+          list(
+            `${d.local}.pack({`,
+            d.values.map((name) => `meta.${name}`),
+            "});",
+          ),
+        ),
+      ]),
+    );
   const cut = clone?.cut;
   return {
+    digests: program.digests.map((d) => `Digest<${d.type}>(${d.constant}) ${d.local};`),
     ingressChecksums: program.ingressChecksums.map((c) => c.instance),
     egressChecksums: program.egressChecksums.map((c) => c.instance),
     mirror: clone !== undefined,
@@ -158,9 +178,10 @@ function deparserView(
 
 function checksum(c: ChecksumText, place: Place): Doc {
   const fields = c.fields.map((f) => expression(f, scopeOf(place), true));
-  return concat(
+  const update = concat(
     `${c.target} = ${c.instance}.update(`,
     group("{", nest(line, join(concat(",", line), fields)), line, "}"),
-    ");",
+    c.isGiven === undefined ? ");" : ", true);",
   );
+  return c.isGiven === undefined ? update : braces(`if (meta.${c.isGiven} == 1)`, [update]);
 }

@@ -1,16 +1,18 @@
-import { type ActionCall, typeName } from "../../../ir/index.ts";
+import { type ActionCall, colours, type MeterUnit, typeName } from "../../../ir/index.ts";
 import { actionText, documented, memberTexts, objectTexts } from "../../p4text/declarations.ts";
 import { expression } from "../../p4text/expressions.ts";
 import { braces, concat, type Doc, lines, list } from "../../p4text/layout.ts";
-import { tableText } from "../../p4text/tables.ts";
+import { nameAnnotation, tableText } from "../../p4text/tables.ts";
 import type {
   HeaderTypeText,
   Instance,
   Member,
   StatefulProgram,
   TnaAction,
+  TnaActionProfile,
   TnaControl,
   TnaTable,
+  Unit,
 } from "../lowered.ts";
 import { cellText, type Place, scopeOf, stepsText } from "./blocks.ts";
 
@@ -38,16 +40,58 @@ export function declarations(control: TnaControl, place: Place): readonly Doc[] 
         text: `DirectCounter<bit<64>>(CounterType_t.${COUNTER_TYPE.both}) ${c.local};`,
       })),
     ),
+    ...objectTexts(
+      control.meters.map((m) => ({
+        ...m,
+        text: `Meter<${typeName(m.cells.indexType)}>(${m.cells.size}, ${meterArguments(m.unit)}) ${m.local};`,
+      })),
+    ),
+    ...objectTexts(
+      control.directMeters.map((m) => ({ ...m, text: `DirectMeter(${meterArguments(m.unit)}) ${m.local};` })),
+    ),
+    ...control.actionProfiles.flatMap(profileTexts),
     ...actionTexts(control.actions, place),
     ...control.tables.map((t) => documented(t.doc, tnaTable(t, control, place))),
   ];
 }
 
+/** The colours that programs know (v1model's): red is 2 there, and 3 in TNA if nothing is said. */
+function meterArguments(unit: MeterUnit): string {
+  return `MeterType_t.${unit.toUpperCase()}, ${colours.red}, ${colours.yellow}, ${colours.green}`;
+}
+
+/** Bits of the hash by which a fair selector takes a member. */
+const SELECTOR_HASH_BITS = 14;
+
+function profileTexts(p: TnaActionProfile): readonly Doc[] {
+  const members = objectTexts([{ name: p.name, doc: p.doc, text: `ActionProfile(${p.size}) ${p.local};` }]);
+  if (p.selector === undefined) return members;
+  const { name, local, algorithm, hashLocal, groupSize, groups } = p.selector;
+  const selector = list(
+    "ActionSelector(",
+    [p.local, hashLocal, "SelectorMode_t.FAIR", `${groupSize}`, `${groups}`],
+    `) ${local};`,
+  );
+  return [
+    lines([
+      ...members,
+      `Hash<bit<${SELECTOR_HASH_BITS}>>(HashAlgorithm_t.${algorithm}) ${hashLocal};`,
+      concat(nameAnnotation(name), selector),
+    ]),
+  ];
+}
+
 export function actionTexts(actions: readonly TnaAction[], place: Place): readonly Doc[] {
   return actions.flatMap((a) => [
+    ...(a.units.length === 0 ? [] : [lines(a.units.map(unitText))]),
     ...a.updates.map((u) => programText(u, place)),
     actionText(a, stepsText(a.steps, place)),
   ]);
+}
+
+function unitText(u: Unit): string {
+  if (u.kind === "random") return `Random<bit<${u.bits}>>() ${u.local};`;
+  return `Hash<bit<${u.bits}>>(HashAlgorithm_t.${u.algorithm}) ${u.local};`;
 }
 
 export function instanceTexts(instances: readonly Instance[]): readonly Doc[] {
@@ -74,6 +118,7 @@ function programText(p: StatefulProgram, place: Place): Doc {
 
 function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
   const actions = new Map(control.actions.map((a) => [a.name, a]));
+  const profile = control.actionProfiles.find((p) => p.name === table.implementation);
   const call = ({ action: name, arguments: values, named }: ActionCall) => ({
     local: table.actions.find((a) => a.name === name)?.local ?? name,
     arguments: values.map((value, i) => ({
@@ -98,10 +143,13 @@ function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
       constant: table.defaultAction.constant,
     },
     entries: table.constEntries.map((e) => ({ ...call(e), keys: e.keys })),
+    selectors: (profile?.selector?.keys ?? []).map((k) => expression(k, scopeOf(place))),
     properties: [
       // Left out, it would be 512.
       ...(table.constEntries.length > 0 ? [`size = ${table.constEntries.length};`] : []),
       ...(table.directCounterLocal === undefined ? [] : [`counters = ${table.directCounterLocal};`]),
+      ...(table.directMeterLocal === undefined ? [] : [`meters = ${table.directMeterLocal};`]),
+      ...(profile === undefined ? [] : [`implementation = ${(profile.selector ?? profile).local};`]),
     ],
   });
 }

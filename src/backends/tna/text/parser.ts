@@ -2,7 +2,7 @@ import type { ParserStep } from "../../../ir/index.ts";
 import { expression } from "../../p4text/expressions.ts";
 import { braces, concat, type Doc, group, line, list, nest } from "../../p4text/layout.ts";
 import { keySet } from "../../p4text/literals.ts";
-import type { TnaParser, TnaState } from "../lowered.ts";
+import type { TakenOut, TnaParser, TnaState } from "../lowered.ts";
 import { type Place, scopeOf } from "./blocks.ts";
 
 /** The parser's states. */
@@ -14,6 +14,7 @@ function stateText(state: TnaState, place: Place): Doc {
   return braces(`state ${state.name}`, [
     ...state.first,
     ...state.steps.map((s) => stepText(s, place)),
+    ...(state.taken ?? []).flatMap((t) => takenText(t, place)),
     ...state.after,
     transition(state, place),
   ]);
@@ -30,6 +31,14 @@ function stepText(s: ParserStep, place: Place): Doc {
     case "verify":
       throw new Error("Tofino's parser has no errors of its own");
   }
+}
+
+function takenText({ instance, fields, rest }: TakenOut, place: Place): readonly Doc[] {
+  const values = fields.map((f) => expression(f, scopeOf(place), true));
+  return [
+    concat(list(`${instance}.subtract({`, values, "});")),
+    ...(rest === undefined ? [] : [`${instance}.subtract_all_and_deposit(meta.${rest});`]),
+  ];
 }
 
 function transition({ transition: t }: TnaState, place: Place): Doc {

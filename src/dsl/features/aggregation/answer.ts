@@ -8,6 +8,9 @@ import { choose } from "../choose.ts";
 import { controllerPort } from "../controllerport.ts";
 import { type AggregationFields, u8, u16, u32, u48 } from "./fields.ts";
 
+/** The drop port of both targets. */
+const NO_PORT = 511;
+
 /** Metadata that hold an address while it changes places with the other. */
 export interface Turn {
   readonly macBefore: Variable<BitType>;
@@ -113,6 +116,8 @@ function replyControl(p: ProgramBuilder, f: AggregationFields, turn: Turn): Cont
           {},
           (a) => {
             toOthers(a);
+            // To the group alone: Tofino would send to the route's port as well.
+            a.set(intrinsic.egress_port, NO_PORT);
             if (workers !== undefined) a.set(intrinsic.multicast_group, workers);
           },
           "the completed row goes to all workers, and acknowledges their contributions",
