@@ -26,9 +26,15 @@ parser SwitchIngressParser(packet_in packet,
         packet.extract(hdr.ipv4);
         ipv4_checksum.add(hdr.ipv4);
         meta.ipv4_checksum_failed = ipv4_checksum.verify();
-        transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.frag_offset, hdr.ipv4.protocol) {
-            (4, 5, 0, PROTOCOL_UDP): parse_udp;
-            (4, 5, 0, PROTOCOL_TCP): parse_tcp_ports;
+        transition select(
+            hdr.ipv4.version,
+            hdr.ipv4.ihl,
+            hdr.ipv4.flags,
+            hdr.ipv4.frag_offset,
+            hdr.ipv4.protocol
+        ) {
+            (4, 5, 0x0 &&& 0x1, 0, PROTOCOL_UDP): parse_udp;
+            (4, 5, 0x0 &&& 0x1, 0, PROTOCOL_TCP): parse_tcp_ports;
             default: accept;
         }
     }

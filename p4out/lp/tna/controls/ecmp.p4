@@ -53,14 +53,12 @@ control Ecmp(inout headers_t hdr,
 
     apply {
         if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
-            if (hdr.ipv4.flags[0:0] == 0) {
-                if (hdr.udp.isValid()) {
-                    meta.flow_src_port = hdr.udp.src_port;
-                    meta.flow_dst_port = hdr.udp.dst_port;
-                } else if (hdr.tcp_ports.isValid()) {
-                    meta.flow_src_port = hdr.tcp_ports.src_port;
-                    meta.flow_dst_port = hdr.tcp_ports.dst_port;
-                }
+            if (hdr.udp.isValid()) {
+                meta.flow_src_port = hdr.udp.src_port;
+                meta.flow_dst_port = hdr.udp.dst_port;
+            } else if (hdr.tcp_ports.isValid()) {
+                meta.flow_src_port = hdr.tcp_ports.src_port;
+                meta.flow_dst_port = hdr.tcp_ports.dst_port;
             }
             meta.ecmp_event = ECMP_DROP_NO_MEMBER;
         }
