@@ -1,4 +1,5 @@
 import allInOne from "../../examples/all-in-one/program.ts";
+import allreduce from "../../examples/allreduce/program.ts";
 import dlcp from "../../examples/dlcp/program.ts";
 import libra from "../../examples/libra/program.ts";
 import lp from "../../examples/lp/program.ts";
@@ -10,6 +11,7 @@ import type { SwitchProgram } from "../../src/dsl/program.ts";
 /** Every example, by the folder that it stands in. */
 export const examples: Readonly<Record<string, SwitchProgram>> = {
   "all-in-one": allInOne,
+  allreduce,
   dlcp,
   libra,
   lp,

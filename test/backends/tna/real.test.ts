@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import allInOne from "../../../examples/all-in-one/program.ts";
+import allreduceInt32, { allreduce } from "../../../examples/allreduce/program.ts";
 import libra, { libraFloat } from "../../../examples/libra/program.ts";
+import lp from "../../../examples/lp/program.ts";
 import p3 from "../../../examples/p3/program.ts";
 import router from "../../../examples/router/program.ts";
 import { generate } from "../../../src/backends/index.ts";
@@ -20,6 +22,8 @@ import {
 } from "../../../src/dsl/index.ts";
 import type { Program } from "../../../src/ir/index.ts";
 import { forwarding } from "../programs.ts";
+import { tofinoExterns } from "./externsprogram.ts";
+import { nat } from "./natprogram.ts";
 
 const found = findCompilers(process.env);
 if (typeof found === "string") console.log(`not tested with real tools: ${found}`);
@@ -60,6 +64,9 @@ describe.skipIf(compilers === undefined)("p4c-barefoot and bfas on the emitted P
     ["forwarding", forwarding()],
     ["a router", router.ir],
     ["P3's switch", p3.ir],
+    ["hashes, meters, digests, action profiles", tofinoExterns()],
+    ["checksums over the payload", nat()],
+    ["next hops by flow", lp.ir],
   ])(
     "compile and assemble %s without a word",
     async (_, p) => {
@@ -71,6 +78,8 @@ describe.skipIf(compilers === undefined)("p4c-barefoot and bfas on the emitted P
   it.runIf(isLong).each([
     ["libra, 32 lanes", libra.ir],
     ["libra, 8 lanes of float32", libraFloat().ir],
+    ["all-reduce, 32 lanes int32", allreduceInt32.ir],
+    ["all-reduce, 32 lanes block", allreduce(block).ir],
     ["all in one", allInOne.ir],
     ["everything and 32 lanes int32", full(int32, 32)],
     ["everything and 32 lanes block", full(block, 32)],

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import allreduce from "../../../examples/allreduce/program.ts";
 import libra from "../../../examples/libra/program.ts";
 import { generate } from "../../../src/backends/index.ts";
 import type { Program } from "../../../src/ir/index.ts";
@@ -76,6 +77,12 @@ describe("the P4 text of TNA", () => {
     const text = all(libra.ir);
     expect(text).toMatch(/ucast_egress_port = ig_intr_md.ingress_port;\s+ig_dprsr_md.drop_ctl = 0;/);
     expect(text).not.toMatch(/ucast_egress_port = port;\s+ig_dprsr_md.drop_ctl = 0;/);
+  });
+
+  it("sends a RESULT of all-reduce to the workers' group, and no longer where its route led", () => {
+    const text = files(allreduce.ir).get("tna/controls/answer.p4") ?? "";
+    expect(text).toMatch(/action to_workers\(\) \{[^}]*invalidate\(ig_tm_md\.ucast_egress_port\);/);
+    expect(text).toMatch(/action to_workers\(\) \{[^}]*ig_tm_md\.mcast_grp_a = hdr\.bridge\.workers_group;/);
   });
 
   it("swaps with a variable of the action, not with metadata", () => {

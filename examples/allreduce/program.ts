@@ -1,0 +1,22 @@
+import { hotAggregation, int32, ipv4Forwarding, type NumericMode, program } from "gradplane";
+
+/** Port of the controller: where a Tofino has its CPU; BMv2 takes any number. */
+export const CPU_PORT = 192;
+
+/**
+ * SwitchML's switch (NSDI'21): workers send the rows of a tensor, and the switch itself sends each completed row back to all of them. There
+ * is no parameter server; the result is the acknowledgement.
+ */
+export function allreduce(mode: NumericMode) {
+  return program("allreduce", {
+    doc: "All-reduce in the switch, without a parameter server (SwitchML, NSDI'21).",
+    ports: 40,
+    cpuPort: CPU_PORT,
+    features: [
+      ipv4Forwarding({ routes: 1024 }),
+      hotAggregation({ workers: 32, lanes: 32, rows: 512, mode, result: "allreduce" }),
+    ],
+  });
+}
+
+export default allreduce(int32);
