@@ -47,6 +47,10 @@ const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise
     summary: "keep traffic off a switch, or take it into use again",
     load: async () => (await import("./fleet.ts")).drain,
   },
+  lab: {
+    summary: "the papers' experiments under a virtual clock: tables, plots, a report",
+    load: async () => (await import("./lab.ts")).labVerb,
+  },
   p4rt: {
     summary: "P4Runtime by hand: read, write, watch, info, shell, with the names of the program",
     load: async () => (await import("./p4rt/p4rt.ts")).p4rt,

@@ -62,12 +62,23 @@ export class PacketMaker {
     if (to === undefined) throw new RangeError(`the job has no host ${peer.number}`);
     const addressing = { ...addressingBetween(this.#from, to, TENSOR_PORT), dscp, ecn };
     const frame = newFrame(addressing, tensorCodec.bytes + bodyBytes);
+    // Field by field: this is made for every packet.
     const header = {
-      ...{ version: TENSOR_VERSION, kind, reserved: 0, job: this.#layout.job.job, sender: this.#self },
-      ...{ receiver: peer.number, incarnation: this.#options.incarnation },
-      ...{ peer_incarnation: peer.incarnation, tensor: 0, count: 0, iteration: 0, elements: 0 },
-      ...{ offset: 0, sequence: 0, sent_at: 0 },
-      ...fields,
+      version: TENSOR_VERSION,
+      kind,
+      reserved: 0,
+      job: this.#layout.job.job,
+      sender: this.#self,
+      receiver: peer.number,
+      incarnation: this.#options.incarnation,
+      peer_incarnation: peer.incarnation,
+      tensor: fields.tensor ?? 0,
+      count: fields.count ?? 0,
+      iteration: fields.iteration ?? 0,
+      elements: fields.elements ?? 0,
+      offset: fields.offset ?? 0,
+      sequence: fields.sequence ?? 0,
+      sent_at: fields.sent_at ?? 0,
     };
     tensorCodec.encode(header, frame, PAYLOAD_AT);
     return frame;

@@ -173,8 +173,13 @@ export class Sender {
       part,
       { dscp, ecn: isImportant ? Ecn.ECT_0 : Ecn.NON_ECT },
       {
-        ...{ tensor, iteration, elements: values.length, offset, count: part.length },
-        ...{ sequence, sent_at: clock(now) },
+        tensor,
+        iteration,
+        elements: values.length,
+        offset,
+        count: part.length,
+        sequence,
+        sent_at: clock(now),
       },
     );
   }

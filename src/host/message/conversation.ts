@@ -257,7 +257,11 @@ export class Conversation {
     const { dscp, ecn = Ecn.ECT_0 } = message.marks(offset);
     const header = this.#header(PacketKind.DATA, {
       number: this.#nextNumber,
-      ...{ message: message.id, bytes: message.body.length, offset, segment, tag: message.tag },
+      message: message.id,
+      bytes: message.body.length,
+      offset,
+      segment,
+      tag: message.tag,
     });
     this.#nextNumber = (this.#nextNumber + 1) >>> 0;
     this.#sent.push({ message, part, at: now, isSettled: false });
@@ -373,11 +377,22 @@ export class Conversation {
 
   #header(kind: number, fields: Partial<MessagePartHeader>): MessagePartHeader {
     const { job, self, peer, incarnation } = this.#parties;
+    // Field by field: this is made for every packet.
     return {
-      ...{ version: MESSAGE_VERSION, kind, reserved: 0, job, sender: self, receiver: peer, incarnation },
-      ...{ peer_incarnation: this.#peerIncarnation, number: 0, message: 0, bytes: 0, offset: 0 },
-      ...{ segment: 0, tag: 0 },
-      ...fields,
+      version: MESSAGE_VERSION,
+      kind,
+      reserved: 0,
+      job,
+      sender: self,
+      receiver: peer,
+      incarnation,
+      peer_incarnation: this.#peerIncarnation,
+      number: fields.number ?? 0,
+      message: fields.message ?? 0,
+      bytes: fields.bytes ?? 0,
+      offset: fields.offset ?? 0,
+      segment: fields.segment ?? 0,
+      tag: fields.tag ?? 0,
     };
   }
 
@@ -401,9 +416,17 @@ export class Conversation {
       messageAckCodec.bytes,
     );
     const header = {
-      ...{ version: MESSAGE_VERSION, kind: PacketKind.ACK, marked: Math.min(255, this.#marked), job },
-      ...{ sender: self, receiver: peer, incarnation, peer_incarnation: this.#peerIncarnation, highest },
-      ...{ arrived_high: high, arrived_low: low },
+      version: MESSAGE_VERSION,
+      kind: PacketKind.ACK,
+      marked: Math.min(255, this.#marked),
+      job,
+      sender: self,
+      receiver: peer,
+      incarnation,
+      peer_incarnation: this.#peerIncarnation,
+      highest,
+      arrived_high: high,
+      arrived_low: low,
     };
     messageAckCodec.encode(header, frame, PAYLOAD_AT);
     this.#marked = 0;
