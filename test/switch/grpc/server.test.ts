@@ -115,6 +115,66 @@ describe("a gRPC server", () => {
     await isOver;
   });
 
+  it("holds only so much for a client that reads nothing, and serves the others meanwhile", async () => {
+    let answered = 0;
+    const large = Buffer.alloc(1_000_000);
+    const address = await start({
+      Echo: echo,
+      Large: {
+        kind: "unary",
+        answer: () => {
+          answered++;
+          return large;
+        },
+      },
+    });
+    const session = connectHttp2(`http://${address}`, { settings: { initialWindowSize: 0 } });
+    session.on("error", () => {});
+    stops.push(() => session.destroy());
+    const headers = {
+      ":path": "/test.Service/Large",
+      ":method": "POST",
+      "content-type": "application/grpc",
+    };
+    const results = Array.from({ length: 300 }, () => {
+      const request = session.request(headers);
+      request.on("error", () => {});
+      request.end(framedMessage(text("")));
+      return new Promise((resolve) => request.once("close", resolve));
+    });
+    expect(await unary(address, "Echo", text("hello"))).toEqual(text("hello"));
+    // The first to be refused tells that the rest is not answered either.
+    await Promise.race(results);
+    expect(answered).toBeGreaterThan(10);
+    expect(answered).toBeLessThan(200);
+    expect(await unary(address, "Echo", text("again"))).toEqual(text("again"));
+  });
+
+  it("survives clients that reset every call, and random bytes behind the preface", async () => {
+    const address = await start({ Echo: echo });
+    const session = connectHttp2(`http://${address}`);
+    session.on("error", () => {});
+    stops.push(() => session.destroy());
+    for (let n = 0; n < 2000 && !session.destroyed; n++) {
+      const request = session.request({ ":path": "/test.Service/Echo", ":method": "POST" });
+      request.on("error", () => {});
+      request.close(8);
+    }
+    const [host = "", port] = address.split(":");
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 9, maxLength: 300 }), async (bytes) => {
+        const socket = connect(Number(port), host);
+        socket.on("error", () => {});
+        socket.write(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), bytes]));
+        // Not every violation ends a connection at once: some only when its pings stay without answers.
+        await Promise.race([once(socket.resume(), "close"), sleep(20)]);
+        socket.destroy();
+      }),
+      { numRuns: 50 },
+    );
+    expect(await unary(address, "Echo", text("hello"))).toEqual(text("hello"));
+  });
+
   it("lets both sides speak", async () => {
     const closed: string[] = [];
     const address = await start({
