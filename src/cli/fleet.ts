@@ -1,4 +1,5 @@
 import { type Difference, isApplied } from "../controller/diff.ts";
+import { readDrops } from "../controller/drops.ts";
 import { IntentBook } from "../controller/intent.ts";
 import { NO_OUTAGE } from "../controller/paths.ts";
 import { describePlan, type Plan, planOf } from "../controller/plan.ts";
@@ -300,7 +301,8 @@ async function applyOne(work: Work, node: SwitchNode, options: ApplyOptions): Pr
 export const status: Verb = {
   help: `Usage: gradplane status --topology FILE [--json]
 
-For each switch: whether it answers, who is its controller, its program, and how far it is from what is wanted.
+For each switch: whether it answers, who is its controller, its program, and how far it is from what is wanted; and the
+packets that it has dropped, by reason, where its program counts them (telemetry).
 
 ${OPTIONS_HELP}
 
@@ -311,6 +313,7 @@ Example:
     await reportingNetwork(async () => {
       const work = await workOf("status", values);
       const rows: (readonly string[])[] = [["switch", "address", "server", "controller", "state"]];
+      const dropped: (readonly [string, ReadonlyMap<string, bigint>])[] = [];
       let hasFailed = false;
       for (const node of work.switches) {
         const found = await find(work, node, false);
@@ -325,10 +328,11 @@ Example:
         const arbitration = await client
           .arbitrate(undefined, { timeout: work.timeout })
           .catch(() => undefined);
+        const drops = await readDrops(client).catch(() => undefined);
         const controller = arbitration === undefined ? "?" : arbitration.hasPrimary ? "yes" : "none";
         if (values.json)
           process.stdout.write(
-            `${JSON.stringify({ switch: node.name, address: node.target, p4runtime: client.apiVersion, controller: arbitration?.hasPrimary, drained, ...summary(found) })}\n`,
+            `${JSON.stringify({ switch: node.name, address: node.target, p4runtime: client.apiVersion, controller: arbitration?.hasPrimary, drained, ...summary(found), ...(drops === undefined ? {} : { drops: Object.fromEntries([...drops].map(([reason, n]) => [reason, Number(n)])) }) })}\n`,
           );
         else
           rows.push([
@@ -338,9 +342,17 @@ Example:
             controller,
             `${drained ? "drained, " : ""}${words(found)}`,
           ]);
+        if (drops !== undefined && drops.size > 0) dropped.push([node.name, drops]);
         await client.close();
       }
-      if (!values.json) for (const line of aligned(rows)) process.stdout.write(`${line.trimStart()}\n`);
+      if (!values.json) {
+        for (const line of aligned(rows)) process.stdout.write(`${line.trimStart()}\n`);
+        for (const [name, drops] of dropped) {
+          process.stdout.write(`\npackets dropped by ${name}\n`);
+          const reasons = [...drops].map(([reason, packets]) => [reason, `${packets}`]);
+          for (const line of aligned(reasons)) process.stdout.write(`${line}\n`);
+        }
+      }
       if (hasFailed) process.exitCode = 2;
     });
   },

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type BackoffOptions,
@@ -9,7 +10,9 @@ import {
   type SteadyState,
 } from "../p4runtime/index.ts";
 import { differenceOf } from "./diff.ts";
-import { IntentBook, type Intentions } from "./intent.ts";
+import { IntentBook, type Intentions, PROBE_TABLE } from "./intent.ts";
+import { LinkProbes, type ProbesOutcome } from "./linkprobes.ts";
+import type { LinkWatchOptions } from "./linkwatch.ts";
 import type { Outage } from "./paths.ts";
 import { planOf } from "./plan.ts";
 import { applyPlan, readDifference, reconcile } from "./reconcile.ts";
@@ -28,6 +31,8 @@ export interface FleetOptions extends Omit<Intentions, "outage" | "placements"> 
   /** Milliseconds between two signs of life: 500; and without an answer after which a switch is lost: 5000. */
   readonly heartbeat?: number;
   readonly silence?: number;
+  /** Times of link probes, for programs with `probe`; `off` sends none. */
+  readonly probes?: LinkWatchOptions | "off";
   readonly backoff?: BackoffOptions;
   readonly onNotice?: (notice: FleetNotice) => void;
 }
@@ -43,7 +48,11 @@ export type FleetNotice =
   | { readonly kind: "written"; readonly name: string; readonly updates: number; readonly pushed: boolean }
   | { readonly kind: "drift"; readonly name: string; readonly entities: number; readonly undone: boolean }
   | { readonly kind: "failed"; readonly name: string; readonly reason: string }
-  | { readonly kind: "drained" | "restored"; readonly name: string };
+  | { readonly kind: "drained" | "restored"; readonly name: string }
+  /** `from` is the end whose probes are lost. */
+  | { readonly kind: "link"; readonly link: string; readonly state: "down"; readonly from: string }
+  | { readonly kind: "link"; readonly link: string; readonly state: "up" }
+  | { readonly kind: "miswired"; readonly link: string; readonly from: string; readonly at: string };
 
 /** Where a switch stands. */
 export type SwitchState =
@@ -78,12 +87,20 @@ export class Fleet {
   readonly #stop = new AbortController();
   readonly #loops = new Set<Promise<void>>();
   readonly #electionId = BigInt(Date.now());
+  readonly #probes: LinkProbes | undefined;
+  readonly #listening = new WeakSet<P4RuntimeClient>();
+  /** Links whose probes arrive at another port than the topology says, told once. */
+  readonly #miswired = new Set<string>();
   #state: ControllerState;
   #book: IntentBook;
 
   private constructor(options: FleetOptions, state: ControllerState) {
     this.#options = options;
     this.#state = state;
+    const { probes, program, topology } = options;
+    const hasProbes = program.p4info.tables.some((table) => table.preamble?.name === PROBE_TABLE);
+    if (hasProbes && probes !== "off")
+      this.#probes = new LinkProbes(topology, randomInt(2 ** 32), performance.now(), probes);
     this.#book = this.#newBook();
   }
 
@@ -94,7 +111,13 @@ export class Fleet {
     for (const node of options.topology.switches) fleet.#add(node);
     fleet.#book = fleet.#newBook();
     fleet.#inBackground(() => fleet.#inspect());
+    fleet.#inBackground(() => fleet.#probeLinks());
     return fleet;
+  }
+
+  /** Links that are down, by `linkName`; none where nobody probes them. */
+  get linksDown(): readonly string[] {
+    return [...(this.#probes?.down ?? [])];
   }
 
   get drained(): readonly string[] {
@@ -196,6 +219,7 @@ export class Fleet {
           steered,
           state.isPrimary ? { kind: "ready", entries: steered.mirror?.length ?? 0 } : { kind: "deposed" },
         );
+        if (steered.steady.client !== undefined) this.#listen(node.name, steered.steady.client);
         return;
       case "waiting":
         steered.mirror = undefined;
@@ -211,7 +235,9 @@ export class Fleet {
     steered.state = state;
     if (before === state.kind) return;
     const reason = state.kind === "lost" ? { reason: state.reason } : {};
-    this.#notice({ kind: "switch", name: steered.node.name, state: state.kind, ...reason });
+    const { name } = steered.node;
+    this.#notice({ kind: "switch", name, state: state.kind, ...reason });
+    this.#probed(this.#probes?.switched(name, state.kind === "ready", performance.now()));
     this.#replan();
   }
 
@@ -222,7 +248,7 @@ export class Fleet {
       .map(({ node }) => node.name);
     const outage: Outage = {
       switches: new Set(lost),
-      links: new Set(),
+      links: this.#probes?.down ?? new Set(),
       drained: new Set(this.#state.drained),
     };
     return new IntentBook({ ...this.#options, outage, placements: this.#state.placements });
@@ -329,6 +355,62 @@ export class Fleet {
         }
       }
     }
+  }
+
+  /** Sends the probes of links when they are due. */
+  async #probeLinks(): Promise<void> {
+    const probes = this.#probes;
+    const { signal } = this.#stop;
+    if (probes === undefined || !Number.isFinite(probes.wakeAt)) return;
+    while (!signal.aborted) {
+      await sleep(Math.max(0, probes.wakeAt - performance.now()), undefined, { signal }).catch(() => {});
+      if (!signal.aborted) this.#probed(probes.tick(performance.now()));
+    }
+  }
+
+  /** Takes what a switch brings up, as long as the connection lasts. */
+  #listen(name: string, client: P4RuntimeClient): void {
+    const probes = this.#probes;
+    if (probes === undefined || this.#listening.has(client)) return;
+    this.#listening.add(client);
+    this.#inBackground(async () => {
+      try {
+        for await (const { payload, metadata } of client.packets({ signal: this.#stop.signal })) {
+          const port = Number(metadata.ingress_port ?? -1n);
+          this.#probed(probes.packetIn(name, port, payload, performance.now()));
+        }
+      } catch {
+        // The steady client connects again, and then there is another one to listen to.
+      }
+    });
+  }
+
+  #probed(outcome: ProbesOutcome | undefined): void {
+    if (outcome === undefined) return;
+    for (const { switch: name, port, frame } of outcome.send) {
+      const client = this.#switches.get(name)?.steady.client;
+      try {
+        if (client?.isPrimary === true)
+          client.sendPacket(frame, { egress_port: port, submit: 0, padding: 0 });
+      } catch {
+        // A stream that has just broken: the probe is lost, and that is what it is for.
+      }
+    }
+    let hasChanged = false;
+    for (const news of outcome.news) {
+      if (news.kind === "miswired") {
+        const [from, at] = [news.from, news.at].map((end) => `${end.switch}:${end.port}`);
+        if (this.#miswired.has(`${from} ${at}`)) continue;
+        this.#miswired.add(`${from} ${at}`);
+        this.#notice({ kind: "miswired", link: news.link, from: from ?? "", at: at ?? "" });
+        continue;
+      }
+      hasChanged = true;
+      const { link } = news;
+      if (news.kind === "up") this.#notice({ kind: "link", link, state: "up" });
+      else this.#notice({ kind: "link", link, state: "down", from: `${news.from.switch}:${news.from.port}` });
+    }
+    if (hasChanged) this.#replan();
   }
 
   /** Asks a switch for signs of life: a stream that is open proves nothing of one that hangs. */

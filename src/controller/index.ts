@@ -1,9 +1,11 @@
 export { Controller, type ControllerOptions, type Notice } from "./controller.ts";
 export { type Difference, differenceOf, isApplied } from "./diff.ts";
+export { readDrops } from "./drops.ts";
 export { JobError, type JobRequest } from "./failover.ts";
 export { Fleet, type FleetNotice, type FleetOptions, type SwitchState } from "./fleet.ts";
 export { type Intent, IntentBook, type Intentions } from "./intent.ts";
 export type { Placement } from "./jobs.ts";
+export { type LinkNews, LinkProbes, type ProbeOut, type ProbesOutcome } from "./linkprobes.ts";
 export { type LinkAction, type LinkEvent, LinkWatch, type LinkWatchOptions } from "./linkwatch.ts";
 export { type Life, Liveness, type LivenessAction, type LivenessEvent } from "./liveness.ts";
 export { NO_OUTAGE, nextHops, type Outage } from "./paths.ts";

@@ -3,10 +3,16 @@ import { OWNER } from "./diff.ts";
 import type { Placement } from "./jobs.ts";
 import { NO_OUTAGE, type Outage, Paths } from "./paths.ts";
 import type { AggregationFeature } from "./program.ts";
-import { type GroupRoom, ROUTING_RANK, routeEntries } from "./routes.ts";
+import { flowGroups, type GroupRoom, ROUTING_RANK, routeEntries } from "./routes.ts";
 import { portOf, type Topology } from "./topology.ts";
 import { type UserEntry, userEntity } from "./userentry.ts";
 import { ackSession, jobEntries, jobGroups, lookupEntries, type WantedEntry } from "./wantedstate.ts";
+
+/** The table of feature `probe`: ports from which link probes are brought up. */
+export const PROBE_TABLE = "probe.link";
+
+/** The action selector of feature `ecmp`. */
+const NEXT_HOPS = "ecmp.next_hops";
 
 /** All that decides what should be on the switches. */
 export interface Intentions {
@@ -54,6 +60,17 @@ export class IntentBook {
     };
     if (schema.tables.find("forwarding.route") !== undefined)
       for (const entry of routeEntries(name, this.#whole, this.#left, room)) add(entry);
+    for (const { group, members, active } of flowGroups(name, this.#whole, this.#left, room)) {
+      for (const { id, port, mac } of members)
+        wanted.push(entities.member(NEXT_HOPS, id, "ecmp.to_next_hop", { port, dst_mac: mac }));
+      wanted.push(
+        entities.group(NEXT_HOPS, group + 1, active),
+        entities.tableEntry("ecmp.flow", { group }, { group: group + 1 }, {}, { metadata: OWNER }),
+      );
+    }
+    if (schema.tables.find(PROBE_TABLE) !== undefined)
+      for (const port of linkPorts(topology, name))
+        add({ table: PROBE_TABLE, match: { port }, action: "probe.to_controller", params: {} });
     for (const entry of everywhere) add(entry);
     if (aggregation !== undefined) {
       for (const port of portsOf(topology, name))
@@ -78,9 +95,14 @@ function portsOf(topology: Topology, name: string): readonly number[] {
     const port = portOf(host, name);
     if (port !== undefined) ports.add(port);
   }
-  for (const { ends } of topology.links ?? [])
-    for (const end of ends) if (end.switch === name) ports.add(end.port);
+  for (const port of linkPorts(topology, name)) ports.add(port);
   return [...ports].sort((a, b) => a - b);
+}
+
+function linkPorts(topology: Topology, name: string): readonly number[] {
+  return (topology.links ?? []).flatMap(({ ends }) =>
+    ends.flatMap((end) => (end.switch === name ? [end.port] : [])),
+  );
 }
 
 function rankOf(schema: Schema): ReadonlyMap<number, number> {

@@ -7,6 +7,21 @@ export interface GroupRoom {
   readonly groups: number;
   /** Most members of a group. */
   readonly members: number;
+  /** Whose packets go round robin over a group, as the program has it; the others keep to one path per flow. Default: all. */
+  readonly spray?: "all" | "gradient" | "none";
+}
+
+/** A group of next hops of flows, with what the action selector holds for it. */
+export interface FlowGroup {
+  readonly group: number;
+  /** All members that the group has in good times: they stay, whatever is out. */
+  readonly members: readonly { readonly id: number; readonly port: number; readonly mac: string }[];
+  /** Those that are in the group now, with their weights and the ports whose loss the switch itself sees. */
+  readonly active: readonly {
+    readonly member: number;
+    readonly weight: number;
+    readonly watchPort: number;
+  }[];
 }
 
 /**
@@ -34,7 +49,8 @@ export function routeEntries(
     const healthy = direct ? [] : whole.hops(name, place.switches);
     const hops = direct ? [] : left.hops(name, place.switches);
     const asGroup = room !== undefined && slots(healthy).length > 1;
-    if (asGroup && slots(hops).length > 0) entries.push(...groupOf(topology, index, hops, room));
+    if (asGroup && slots(hops).length > 0 && room.spray !== "none")
+      entries.push(...groupOf(topology, index, hops, room));
     for (const node of place.nodes) {
       const match = { dst_addr: `${node.ipv4}/32` };
       const port = "attachments" in node ? portOf(node, name) : undefined;
@@ -59,6 +75,52 @@ export function routeEntries(
 }
 
 const ROUTE = "forwarding.route";
+
+/**
+ * The groups of next hops of flows that a switch has, for programs where some packets keep to one path per flow. Members and groups are
+ * always there, so that a loss is one change of a group: the weights of the others stay as they are.
+ */
+export function flowGroups(
+  name: string,
+  whole: Paths,
+  left: Paths,
+  room: GroupRoom | undefined,
+): readonly FlowGroup[] {
+  if (room === undefined || (room.spray ?? "all") === "all") return [];
+  const { topology } = whole;
+  return [...placesOf(topology).entries()].flatMap(([group, place]): readonly FlowGroup[] => {
+    const healthy = place.switches.has(name) ? [] : whole.hops(name, place.switches);
+    if (slots(healthy).length <= 1) return [];
+    checkRoom(group, healthy, room);
+    const hops = left.hops(name, place.switches);
+    // Detours take part as long as they are the shortest paths there are.
+    const all = [...healthy, ...hops.filter((hop) => !healthy.some((h) => h.port === hop.port))];
+    // 0 is no number of a member; ports tell the members of a group apart.
+    const first = group * room.members + 1;
+    const ids = new Map(all.map((hop, i) => [hop.port, first + i]));
+    const active = hops.slice(0, room.members).map(({ port, weight }) => ({
+      member: ids.get(port) ?? first,
+      weight,
+      watchPort: port,
+    }));
+    const members = all.slice(0, room.members).map((hop) => ({
+      id: ids.get(hop.port) ?? first,
+      port: hop.port,
+      mac: switchNamed(topology, hop.to).mac,
+    }));
+    return [{ group, members, active: active.filter(({ member }) => members.some((m) => m.id === member)) }];
+  });
+}
+
+function checkRoom(group: number, hops: readonly Hop[], room: GroupRoom): void {
+  const turns = slots(hops).length;
+  if (group >= room.groups)
+    throw new TopologyError(`the topology needs group ${group} of next hops; the program has ${room.groups}`);
+  if (turns > room.members)
+    throw new TopologyError(
+      `group ${group} has ${turns} next hops, weights counted; the program takes ${room.members}`,
+    );
+}
 
 /** The port by which a switch reaches a host: its own, or the first hop of a shortest path. */
 export function portTowards(paths: Paths, on: string, host: HostNode): number | undefined {
@@ -107,12 +169,7 @@ function groupOf(
   room: GroupRoom,
 ): readonly WantedEntry[] {
   const turns = slots(hops);
-  if (group >= room.groups)
-    throw new TopologyError(`the topology needs group ${group} of next hops; the program has ${room.groups}`);
-  if (turns.length > room.members)
-    throw new TopologyError(
-      `group ${group} has ${turns.length} next hops, weights counted; the program takes ${room.members}`,
-    );
+  checkRoom(group, hops, room);
   const members = turns.map((hop, index) => ({
     table: "ecmp.member",
     match: { group, index },

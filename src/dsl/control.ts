@@ -19,6 +19,7 @@ import {
   type Parameters,
   type Register,
   Steps,
+  type StepsContext,
   type Table,
 } from "./steps.ts";
 import { at, Num, type Numeric, type Variable } from "./value.ts";
@@ -80,7 +81,7 @@ export class ControlBuilder implements ControlHandle {
   readonly #gress: "ingress" | "egress";
   readonly #doc: string | undefined;
   readonly #only: ir.TargetName | undefined;
-  readonly #nameOf: (header: object) => string;
+  readonly #context: StepsContext;
   readonly #place: { readonly at?: ir.SourceLocation };
   readonly #actions: ir.Action[] = [];
   readonly #tables: ir.Table[] = [];
@@ -95,16 +96,16 @@ export class ControlBuilder implements ControlHandle {
     name: string,
     gress: "ingress" | "egress",
     doc: string | undefined,
-    nameOf: (header: object) => string,
+    { nameOf, reasons }: Pick<StepsContext, "nameOf" | "reasons">,
     only?: ir.TargetName,
   ) {
     this.name = name;
     this.#only = only;
     this.#gress = gress;
     this.#doc = doc;
-    this.#nameOf = nameOf;
     this.#place = at({});
-    this.#steps = new Steps(nameOf);
+    this.#context = { nameOf, reasons, gress, owner: name, reason: "dropped" };
+    this.#steps = new Steps(this.#context);
   }
 
   action<const P extends Parameters>(
@@ -120,7 +121,7 @@ export class ControlBuilder implements ControlHandle {
         new Num<Numeric>({ kind: "parameter", name: parameter, type }),
       ]),
     ) as { readonly [K in keyof P]: Num<P[K]> };
-    const steps = new ActionSteps(this.#nameOf);
+    const steps = new ActionSteps({ ...this.#context, reason: name });
     body(steps, references);
     this.#actions.push(
       at({
@@ -177,10 +178,32 @@ export class ControlBuilder implements ControlHandle {
 
   /** Counts packets, one cell per name. */
   counter<const C extends string>(name: string, cells: readonly C[], doc?: string): Counter<C> {
+    return this.#counter(name, cells, cells.length, doc === undefined ? {} : { doc });
+  }
+
+  /**
+   * Counts packets, one cell per name for each value of something else, whose bits stand in front of the cell's number in the index. The
+   * names fill up to a power of two.
+   */
+  counterPer<const C extends string>(
+    name: string,
+    per: { readonly name: string; readonly bits: number },
+    cells: readonly C[],
+    doc?: string,
+  ): Counter<C> & { readonly cellBits: number } {
+    const cellBits = Math.ceil(Math.log2(cells.length));
+    const about = { per: { name: per.name, cells: 2 ** cellBits }, ...(doc === undefined ? {} : { doc }) };
+    return { ...this.#counter(name, cells, 2 ** (per.bits + cellBits), about), cellBits };
+  }
+
+  #counter<const C extends string>(
+    name: string,
+    cells: readonly C[],
+    size: number,
+    about: Pick<ir.Counter, "doc" | "per">,
+  ): Counter<C> {
     const full = `${this.name}.${name}`;
-    this.#counters.push(
-      at({ name: full, size: cells.length, unit: "packets", cells, ...(doc === undefined ? {} : { doc }) }),
-    );
+    this.#counters.push(at({ name: full, size, unit: "packets", cells, ...about }));
     return { kind: "counter", name: full, cells };
   }
 

@@ -17,15 +17,20 @@ export type {
   ControlBuilder,
   TableOptions,
 } from "./control.ts";
+export { type DropReasons, PASSED, REPLICATED } from "./dropreasons.ts";
 export * from "./features/aggregation/index.ts";
-export * from "./features/controllerport.ts";
+export { controllerPort } from "./features/controllerport.ts";
 export * from "./features/drop.ts";
 export * from "./features/ecmp.ts";
 export * from "./features/ecmpentries.ts";
 export { flow } from "./features/flow.ts";
 export * from "./features/forwarding.ts";
+export * from "./features/forwarding6.ts";
 export * from "./features/internet.ts";
+export { internet6 } from "./features/internet6.ts";
 export * from "./features/priority.ts";
+export * from "./features/probe.ts";
+export * from "./features/telemetry.ts";
 export { classNames, isPriority, type PriorityFeature, trafficClass } from "./features/trafficclass.ts";
 export type { Header, HeaderStack, HeaderUnion } from "./headers.ts";
 export { accept, lookahead, type ParserBuilder, reject, type StateBuilder } from "./parser.ts";

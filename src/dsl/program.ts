@@ -13,6 +13,7 @@ import {
 import type { WireHeader } from "../wire/header.ts";
 import { callSite, placedAt } from "./callsite.ts";
 import { ControlBuilder } from "./control.ts";
+import { DropReasons } from "./dropreasons.ts";
 import { type Header, type HeaderStack, Headers, type HeaderUnion } from "./headers.ts";
 import { onlyKnown } from "./options.ts";
 import { ParserBuilder } from "./parser.ts";
@@ -28,6 +29,8 @@ export interface Feature {
   readonly name: string;
   /** Where the user asked for it. */
   readonly at?: SourceLocation | undefined;
+  /** It wants to know why packets are dropped: see `ProgramBuilder.dropReasons`. */
+  readonly countsDrops?: boolean;
   build(p: ProgramBuilder): void;
 }
 
@@ -134,8 +137,11 @@ export class ProgramBuilder {
   readonly #checksums: ir.Checksum[] = [];
   readonly #controls: ControlBuilder[] = [];
   readonly #queues = new Map<number, ir.Queue>();
-  readonly #steps = { ingress: this.#phases(), egress: this.#phases() };
+  readonly #steps: Readonly<Record<"ingress" | "egress", Readonly<Record<Phase, Steps>>>>;
   readonly #built = new Map<unknown, unknown>();
+  /** Undefined where no feature counts drops; otherwise each drop writes its reason into a metadata field. */
+  readonly dropReasons: DropReasons | undefined;
+  readonly #last: (() => void)[] = [];
   #packetIn: string | undefined;
   #packetOut: string | undefined;
 
@@ -144,6 +150,9 @@ export class ProgramBuilder {
     this.ports = options.ports;
     this.cpuPort = options.cpuPort;
     this.#options = options;
+    if (options.features.some((feature) => feature.countsDrops === true))
+      this.dropReasons = new DropReasons((field, type, doc) => this.metadata(field, type, doc));
+    this.#steps = { ingress: this.#phases("ingress"), egress: this.#phases("egress") };
   }
 
   /** Lets a feature declare its part. */
@@ -154,6 +163,11 @@ export class ProgramBuilder {
         feature.build(this);
       }.bind(this),
     );
+  }
+
+  /** Puts something off until all features are built: for who looks at what the others did. */
+  last(build: () => void): void {
+    this.#last.push(build);
   }
 
   /** The options of a feature that this program has, or undefined. */
@@ -257,7 +271,8 @@ export class ProgramBuilder {
 
   /** A control of its own: one concern, one P4 file. With `only`, programs for other targets are made without it. */
   control(name: string, gress: "ingress" | "egress", doc?: string, only?: ir.TargetName): ControlBuilder {
-    const c = new ControlBuilder(name, gress, doc, (header) => this.headerName(header), only);
+    const context = { nameOf: (header: object) => this.headerName(header), reasons: this.dropReasons };
+    const c = new ControlBuilder(name, gress, doc, context, only);
     this.#controls.push(c);
     return c;
   }
@@ -322,6 +337,7 @@ export class ProgramBuilder {
   }
 
   finish(): ir.Program {
+    for (const build of this.#last) build();
     const collect = (gress: "ingress" | "egress"): ir.Block =>
       phases.flatMap((phase) => this.#steps[gress][phase].finish());
     const o = this.#options;
@@ -347,8 +363,10 @@ export class ProgramBuilder {
     });
   }
 
-  #phases(): Readonly<Record<Phase, Steps>> {
-    const steps = () => new Steps((header) => this.headerName(header));
+  #phases(gress: "ingress" | "egress"): Readonly<Record<Phase, Steps>> {
+    const nameOf = (header: object): string => this.headerName(header);
+    const steps = () =>
+      new Steps({ nameOf, gress, owner: gress, reason: "dropped", reasons: this.dropReasons });
     return { receive: steps(), classify: steps(), route: steps(), aggregate: steps(), deliver: steps() };
   }
 }

@@ -12,6 +12,7 @@ import type {
   StraightStatement,
 } from "../ir/index.ts";
 import { rangeOf } from "../ir/index.ts";
+import { type DropReasons, type Gress, PASSED, REPLICATED } from "./dropreasons.ts";
 import type { HeaderStack } from "./headers.ts";
 import { onlyKnown } from "./options.ts";
 import { ProgramError } from "./programerror.ts";
@@ -113,33 +114,50 @@ export interface HashOptions {
 
 const HASH_OPTIONS: readonly string[] = ["algorithm", "fields", "buckets", "base"];
 
+/** Where statements stand, and what they need to know of the program. */
+export interface StepsContext {
+  readonly nameOf: (header: object) => string;
+  readonly gress: Gress;
+  /** The control, or the gress outside of controls. */
+  readonly owner: string;
+  /** What a drop is called that says nothing else: the action's name. */
+  readonly reason: string;
+  /** Where a feature counts drops. */
+  readonly reasons: DropReasons | undefined;
+}
+
 /** Statements of an action: straight-line. */
 export class ActionSteps {
   readonly #list: Statement[] = [];
-  readonly #nameOf: (header: object) => string;
+  readonly #context: StepsContext;
 
-  constructor(nameOf: (header: object) => string) {
-    this.#nameOf = nameOf;
+  constructor(context: StepsContext) {
+    this.#context = context;
   }
 
   protected push(statement: Statement): void {
     this.#list.push(statement);
   }
 
-  protected get nameOf(): (header: object) => string {
-    return this.#nameOf;
+  protected get context(): StepsContext {
+    return this.#context;
   }
 
   set<T extends Numeric>(target: Variable<T>, value: Operand<T>): void {
-    this.push(at({ kind: "assign", target: target.node, value: operand(value, target.type) }));
+    const { node } = target;
+    this.push(at({ kind: "assign", target: node, value: operand(value, target.type) }));
+    if (node.kind !== "intrinsic" || this.#context.gress !== "ingress") return;
+    // Either undoes a drop.
+    if (node.name === "egress_port") this.#because(PASSED);
+    if (node.name === "multicast_group") this.#because(REPLICATED);
   }
 
   setValid(header: object): void {
-    this.push(at({ kind: "setValidity", header: this.#nameOf(header), valid: true }));
+    this.push(at({ kind: "setValidity", header: this.#context.nameOf(header), valid: true }));
   }
 
   setInvalid(header: object): void {
-    this.push(at({ kind: "setValidity", header: this.#nameOf(header), valid: false }));
+    this.push(at({ kind: "setValidity", header: this.#context.nameOf(header), valid: false }));
   }
 
   /** Makes room for so many headers in front of a stack: they are not valid yet, and what is pushed over its end is lost. */
@@ -181,8 +199,29 @@ export class ActionSteps {
     this.push(at({ kind: "count", counter: counter.name, index }));
   }
 
-  drop(): void {
+  /**
+   * Drops the packet. In ingress a later write of `intrinsic.egress_port` or `intrinsic.multicast_group` undoes it.
+   *
+   * @param reason for who counts drops (`telemetry`); the action's own name when not said. The control's name is put in front of it
+   *   unless it has one.
+   */
+  drop(reason?: string): void {
     this.push(at({ kind: "drop" }));
+    this.staysDropped(reason);
+  }
+
+  /** Gives another reason for the drop of a packet that is dropped already. */
+  staysDropped(reason?: string): void {
+    const name = reason ?? this.#context.reason;
+    this.#because(name.includes(".") ? name : `${this.#context.owner}.${name}`);
+  }
+
+  #because(name: string): void {
+    const { gress, reasons } = this.#context;
+    if (reasons === undefined) return;
+    const { variable } = reasons.of(gress);
+    const code = operand(reasons.code(gress, name), variable.type);
+    this.push(at({ kind: "assign", target: variable.node, value: code }));
   }
 
   /** Sends a copy of the packet as it arrived to the port of a clone session. */
@@ -240,6 +279,9 @@ export class ActionSteps {
 
 /** Statements of a control. */
 export class Steps extends ActionSteps {
+  /** Here, or in front of the block. */
+  #drops = false;
+
   if(condition: Bool, then: (s: Steps) => void, otherwise?: (s: Steps) => void): void {
     this.push(
       at({
@@ -278,11 +320,24 @@ export class Steps extends ActionSteps {
 
   /** Ends the gress for this packet. */
   exit(): void {
+    if (this.#drops && this.context.reasons !== undefined)
+      throw new ProgramError(
+        at({
+          code: "GP1702",
+          message: `${this.context.owner}: a packet that is dropped must not exit where drops are counted, or it is not counted; leave out the exit`,
+        }),
+      );
     this.push(at({ kind: "exit" }));
   }
 
+  override drop(reason?: string): void {
+    super.drop(reason);
+    this.#drops = true;
+  }
+
   #block(build: (s: Steps) => void): Block {
-    const inner = new Steps(this.nameOf);
+    const inner = new Steps(this.context);
+    inner.#drops = this.#drops;
     build(inner);
     return inner.finish();
   }

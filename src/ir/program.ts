@@ -287,6 +287,8 @@ export interface Counter {
   readonly unit: "packets" | "bytes" | "both";
   /** What each cell counts, when cells have names. */
   readonly cells?: readonly string[];
+  /** There are as many cells for each value of something: cell `value * cells + i`. */
+  readonly per?: { readonly name: string; readonly cells: number };
   readonly doc?: string;
   readonly at?: SourceLocation;
 }

@@ -19,6 +19,7 @@ export {
 export { Backoff, type BackoffOptions } from "./backoff.ts";
 export * from "./bindings/index.ts";
 export { P4RuntimeError, P4RuntimeWriteError, type UpdateStatus } from "./call-error.ts";
+export { cellName } from "./cell-name.ts";
 export {
   type ClientOptions,
   P4RuntimeClient,

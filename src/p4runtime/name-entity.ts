@@ -1,4 +1,5 @@
 import { readCall, readChoice } from "./bindings/actions.ts";
+import { cellName } from "./cell-name.ts";
 import { formatMatch, normaliseMatch } from "./match.ts";
 import type { Entity, FieldMatch, MeterConfig, Replica, TableEntry } from "./proto/generated/p4runtime.ts";
 import type { FieldMap, MatchFieldSchema, Schema } from "./schema.ts";
@@ -45,10 +46,13 @@ export function nameEntity(schema: Schema, message: Entity): NamedEntity {
     }
     case "counterEntry": {
       const { counterId, index, data } = entity.value;
+      const counter = schema.counters.get(counterId);
+      const cell = cellName(counter, Number(index?.index ?? 0n));
       return {
         kind: "counter",
-        name: schema.counters.get(counterId).name,
+        name: counter.name,
         index: number(index?.index ?? 0n),
+        ...(cell === undefined ? {} : { cell }),
         packets: number(data?.packetCount ?? 0n),
         bytes: number(data?.byteCount ?? 0n),
       };

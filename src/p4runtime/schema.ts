@@ -64,6 +64,8 @@ export interface CounterSchema extends Named {
   readonly unit: "BYTES" | "PACKETS" | "BOTH";
   /** Number of cells; 0 for a direct counter. */
   readonly size: number;
+  /** What its documentation says in P4Info beside the short form; empty when nothing. */
+  readonly description: string;
 }
 
 export type MeterType = "TWO_RATE_THREE_COLOR" | "SINGLE_RATE_THREE_COLOR" | "SINGLE_RATE_TWO_COLOR";
@@ -254,6 +256,7 @@ export class Schema {
         ...named(counter.preamble),
         unit: counterUnit(counter.spec?.unit),
         size: Number(counter.size),
+        description: counter.preamble?.doc?.description ?? "",
       })),
     );
     this.meters = new ObjectMap(
@@ -313,7 +316,7 @@ export class Schema {
       directCounter:
         counter === undefined
           ? undefined
-          : { ...named(counter.preamble), unit: counterUnit(counter.spec?.unit), size: 0 },
+          : { ...named(counter.preamble), unit: counterUnit(counter.spec?.unit), size: 0, description: "" },
       directMeter:
         meter === undefined ? undefined : { ...named(meter.preamble), ...meterSpec(meter.spec), size: 0 },
       supportsIdleTimeout: table.idleTimeoutBehavior === "NOTIFY_CONTROL",

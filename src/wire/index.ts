@@ -6,4 +6,5 @@ export * from "./codec.ts";
 export * from "./datagram.ts";
 export * from "./header.ts";
 export * from "./parameterserver.ts";
+export * from "./probe.ts";
 export * from "./trafficclass.ts";

@@ -158,6 +158,14 @@ export class SimpleSwitch {
     return out.map((list) => list.sort());
   }
 
+  /** Packets counted in each cell of a counter. */
+  async counter(name: string): Promise<readonly bigint[]> {
+    const found = await this.#client.readAll([this.#client.entities.counter(name)]);
+    return found.map(({ entity }) =>
+      entity?.case === "counterEntry" ? (entity.value.data?.packetCount ?? 0n) : 0n,
+    );
+  }
+
   /** The last of what the process wrote. */
   get output(): string {
     return this.#output();

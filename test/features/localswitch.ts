@@ -35,6 +35,15 @@ export function insert(sw: Switch, program: Program, entry: WantedEntry): void {
 
 function bitsOf(given: string | number | bigint): bigint {
   if (typeof given !== "string") return BigInt(given);
+  if (given.includes("::")) return parseIpv6(given);
   if (given.includes(":")) return BigInt(parseMac(given));
   return given.includes(".") ? BigInt(parseIpv4(given)) : BigInt(given);
+}
+
+/** An IPv6 address with `::` in it. */
+export function parseIpv6(text: string): bigint {
+  const [head, tail] = text.split("::").map((half) => half.split(":").filter((group) => group !== ""));
+  const [high, low] = [head ?? [], tail ?? []];
+  const groups = [...high, ...Array<string>(8 - high.length - low.length).fill("0"), ...low];
+  return groups.reduce((sum, group) => sum * 0x10000n + BigInt(`0x${group}`), 0n);
 }

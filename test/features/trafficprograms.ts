@@ -12,9 +12,11 @@ import {
   hotAggregation,
   int32,
   ipv4Forwarding,
+  ipv6Forwarding,
   lookupTable,
   priority,
   program,
+  telemetry,
   thresholdEntries,
 } from "../../src/dsl/index.ts";
 import type { Switch } from "../../src/switch/index.ts";
@@ -32,7 +34,7 @@ import {
   SWITCH,
   topology,
 } from "./aggregationrequests.ts";
-import { fill, insert, localSwitch } from "./localswitch.ts";
+import { fill, insert, localSwitch, parseIpv6 } from "./localswitch.ts";
 
 export const plan = trafficPlan();
 /** Ports 0 to 5 have the hosts of the aggregation tests. */
@@ -49,6 +51,10 @@ export const FAR = "10.0.9.1";
 /** Behind port 3. */
 export const NEAR = "10.0.0.4";
 export const NEAR_PORT = 3;
+export const NEAR6 = "2001:db8::4";
+export const NEAR6_MAC = "02:00:00:00:00:04";
+export const FAR6 = "2001:db8:9::1";
+export const SWITCH6 = "2001:db8::100";
 
 export interface Subset {
   readonly priority: boolean;
@@ -57,6 +63,8 @@ export interface Subset {
   readonly aggregation: boolean;
   /** Whose packets ecmp sprays; all when left out. */
   readonly spray?: EcmpOptions["spray"];
+  readonly telemetry?: boolean;
+  readonly ipv6?: boolean;
 }
 
 const both = [false, true];
@@ -78,7 +86,27 @@ export const subsets: readonly (Subset & { readonly name: string })[] = [
       name: others ? `all_spray_${spray}` : `spray_${spray}`,
     })),
   ),
+  ...newer(),
 ];
+
+/** Each of the newer features alone, with each of the others, and all at once. */
+function newer(): readonly (Subset & { readonly name: string })[] {
+  const none = { aggregation: false, priority: false, drop: false, ecmp: false };
+  const everything = { aggregation: true, priority: true, drop: true, ecmp: true };
+  const with_ = (name: string, of: Partial<Subset>) => ({ ...none, ...of, name });
+  return [
+    with_("telemetry", { telemetry: true }),
+    with_("ipv6", { ipv6: true }),
+    with_("ipv6_telemetry_priority", { ipv6: true, telemetry: true, priority: true }),
+    with_("ipv6_drop", { ipv6: true, drop: true }),
+    with_("ipv6_ecmp", { ipv6: true, ecmp: true }),
+    with_("ipv6_telemetry_spray_none", { ipv6: true, telemetry: true, ecmp: true, spray: "none" }),
+    with_("telemetry_aggregation", { telemetry: true, aggregation: true }),
+    with_("ipv6_aggregation", { ipv6: true, aggregation: true }),
+    with_("telemetry_dlcp", { telemetry: true, priority: true, drop: true, ecmp: true }),
+    with_("everything", { ...everything, ipv6: true, telemetry: true, spray: "gradient" }),
+  ];
+}
 
 /** Thresholds of the tests, by class: front layers drop first. */
 export const KEEP = { 0: 2, 1: 8, 5: 4, 6: 1 };
@@ -100,6 +128,8 @@ function featuresOf(s: Subset): readonly Feature[] {
     ...(s.aggregation ? [aggregation] : []),
     ipv4Forwarding(),
     ...(s.priority ? [priority()] : []),
+    ...(s.ipv6 === true ? [ipv6Forwarding()] : []),
+    ...(s.telemetry === true ? [telemetry()] : []),
   ];
 }
 
@@ -124,9 +154,25 @@ export function entriesOf(s: Subset): readonly WantedEntry[] {
   return [
     ...baseState(topology, "s1").entries,
     ...(s.ecmp ? [toGroup] : []),
+    ...(s.ipv6 === true ? routes6(s) : []),
     ...(s.ecmp && s.spray !== "none" ? groupEntries(GROUP, MEMBERS) : []),
     ...(s.drop ? thresholdEntries(drop({ keep: KEEP })) : []),
     ...(s.aggregation ? placements.flatMap((p) => [...jobEntries(topology, steered, p)]) : []),
+  ];
+}
+
+function routes6(s: Subset): readonly WantedEntry[] {
+  const route = (dst_addr: string, action: string, params: WantedEntry["params"]): WantedEntry => ({
+    table: "forwarding6.route",
+    match: { dst_addr },
+    action: `forwarding6.${action}`,
+    params,
+  });
+  return [
+    route("2001:db8::/64", "no_route", {}),
+    route(`${NEAR6}/128`, "to_port", { port: NEAR_PORT, dst_mac: NEAR6_MAC }),
+    route(`${SWITCH6}/128`, "to_local", {}),
+    ...(s.ecmp ? [route("2001:db8:9::/48", "to_group", { group: GROUP })] : []),
   ];
 }
 
@@ -196,6 +242,46 @@ export function frame({ to = NEAR, dscp = 0, ecn = 0, id = 0, ttl = 64, flow = 1
   return made;
 }
 
+export interface Sent6 extends Sent {
+  readonly from?: string;
+  readonly nextHeader?: number;
+  readonly version?: number;
+}
+
+/** The same over IPv6: 8 bytes of UDP and the id behind it. */
+export function frame6({
+  to = NEAR6,
+  from = "2001:db8::1",
+  dscp = 0,
+  ecn = 0,
+  id = 0,
+  ttl = 64,
+  flow = 1000,
+  nextHeader = 17,
+  version = 6,
+}: Sent6): Uint8Array {
+  const made = new Uint8Array(14 + 40 + 12);
+  const view = new DataView(made.buffer);
+  const address = (at: number, text: string): void => {
+    const bits = parseIpv6(text);
+    view.setBigUint64(at, bits >> 64n);
+    view.setBigUint64(at + 8, bits & 0xffff_ffff_ffff_ffffn);
+  };
+  made.set(frame({}).subarray(0, 12));
+  view.setUint16(12, 0x86dd);
+  view.setUint32(14, ((version << 28) | (dscp << 22) | (ecn << 20)) >>> 0);
+  view.setUint16(18, 12);
+  made[20] = nextHeader;
+  made[21] = ttl;
+  address(22, from);
+  address(38, to);
+  view.setUint16(54, flow);
+  view.setUint16(56, 2000);
+  view.setUint16(58, 12);
+  view.setUint32(62, id);
+  return made;
+}
+
 export interface Arrived {
   readonly port: number;
   readonly id: number;
@@ -234,6 +320,33 @@ export function counts(
 }
 
 const someDscp = fc.constantFrom(0, 10, 63, plan.control.dscp, ...plan.gradients.map((g) => g.dscp));
+
+/** The same over IPv6, with some that go no further than their link. */
+export const traffic6 = fc
+  .record({
+    port: fc.nat(4),
+    to: fc.constantFrom(
+      NEAR6,
+      NEAR6,
+      FAR6,
+      FAR6,
+      SWITCH6,
+      "2001:db8::7",
+      "ff02::1",
+      "fe80::1",
+      "2001:db9::1",
+    ),
+    from: fc.constantFrom("2001:db8::1", "2001:db8::1", "2001:db8::2", "fe80::2"),
+    dscp: someDscp,
+    ecn: fc.nat(3),
+    id: fc.nat(0xffff),
+    flow: fc.integer({ min: 1000, max: 1020 }),
+    ttl: fc.constantFrom(64, 64, 64, 1, 0),
+    nextHeader: fc.constantFrom(17, 17, 6, 44, 58),
+    version: fc.constantFrom(6, 6, 6, 6, 6, 4),
+    length: fc.constantFrom(66, 66, 66, 66, 55, 50, 30),
+  })
+  .map(({ port, length, ...sent }) => ({ port, data: frame6(sent).slice(0, length) }));
 
 /** Ordinary packets of all classes, to both places and nowhere, and aggregation requests among them. */
 export const traffic: fc.Arbitrary<{ readonly port: number; readonly data: Uint8Array }> = fc.oneof(

@@ -10,14 +10,17 @@ import type { Switch } from "../../src/switch/index.ts";
 import { SimpleSwitch } from "../backends/simpleswitch.ts";
 import { findTools, run, withoutProfileWarnings, writeFiles } from "../backends/tools.ts";
 import { CPU } from "./aggregationrequests.ts";
-import { KEEP, programOf, type Subset, subsets, switchOf, traffic } from "./trafficprograms.ts";
+import { KEEP, programOf, type Subset, subsets, switchOf, traffic, traffic6 } from "./trafficprograms.ts";
 
 const { p4c, p4test, bmv2 } = findTools({
   p4c: ["P4C", "p4c-bm2-ss"],
   p4test: ["P4TEST", "p4test"],
   bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"],
 });
-const PACKETS = fc.sample(traffic, { numRuns: 900, seed: 11 });
+const PACKETS = fc.sample(fc.oneof({ weight: 4, arbitrary: traffic }, { weight: 1, arbitrary: traffic6 }), {
+  numRuns: 1000,
+  seed: 11,
+});
 
 /** All that left the switch and all that it counted, with slow ports and bursts, so that queues fill and drain. */
 function behaviour(sw: Switch): readonly string[] {
@@ -55,6 +58,9 @@ function checkCounts(sw: Switch, s: Subset): void {
   const at = (event: (typeof ECMP_EVENTS)[number]): number => ECMP_EVENTS.indexOf(event);
   if (s.ecmp && s.spray !== "none") expect(cell("ecmp.events", at("sprayed"))).toBeGreaterThan(20n);
   if (s.spray !== undefined) expect(cell("ecmp.events", at("by_flow"))).toBeGreaterThan(20n);
+  if (s.ipv6 === true)
+    for (const i of [0, 1, 2, 4, 5, 6]) expect(cell("forwarding6.events", i)).toBeGreaterThan(0n);
+  if (s.telemetry === true) expect(cell("telemetry.packets", 0)).toBeGreaterThan(50n);
   if (s.aggregation)
     expect(cell("answer.events", AGGREGATOR_EVENTS.indexOf("contribution"))).toBeGreaterThan(5n);
 }

@@ -21,6 +21,7 @@ import type {
   Register,
   Table,
 } from "../../p4info/index.ts";
+import { cellList } from "../p4text/declarations.ts";
 import type {
   LoweredBlock,
   LoweredControl,
@@ -222,7 +223,7 @@ function noAction(symbols: Symbols): Init<Action> {
 const UNIT = { packets: "PACKETS", bytes: "BYTES", both: "BOTH" } as const;
 
 function counterArray(c: LoweredControl["counters"][number], symbols: Symbols): Init<Counter> {
-  const cells = c.cells?.map((cell, i) => `${i}: ${cell}`).join(", ");
+  const cells = cellList(c.cells, c.per, ": ");
   const doc: Init<Documentation> = {
     ...(c.doc === undefined ? {} : { brief: c.doc }),
     ...(cells === undefined ? {} : { description: cells }),

@@ -71,10 +71,25 @@ export function actionText(action: ActionText, body: readonly Doc[]): Doc {
 export function counterDoc(
   doc: string | undefined,
   cells: readonly string[] | undefined,
+  per?: { readonly name: string; readonly cells: number },
 ): string | undefined {
-  const list = cells?.map((cell, i) => `${i}\u00a0${cell}`).join(", ");
+  const list = cellList(cells, per, "\u00a0");
   if (list === undefined) return doc;
   return doc === undefined ? list : `${doc.replace(/\.$/, "")}: ${list}`;
+}
+
+/**
+ * The numbers and names of cells: `0 passed, 1 no_route`; where there are as many for each port, `16 for each port: 0 passed, ...`. In P4Info
+ * clients read them (`cellName` of p4runtime).
+ */
+export function cellList(
+  cells: readonly string[] | undefined,
+  per: { readonly name: string; readonly cells: number } | undefined,
+  between: string,
+): string | undefined {
+  const list = cells?.map((cell, i) => `${i}${between}${cell}`).join(", ");
+  if (per === undefined) return list;
+  return per.cells === 1 ? `one for each ${per.name}` : `${per.cells} for each ${per.name}: ${list ?? ""}`;
 }
 
 /** A field of a header or of the metadata. */

@@ -367,7 +367,7 @@ class ProgramLowering {
         indexType: bit(this.#counterIndex.get(counter.name) ?? 32),
         size: counter.size,
         unit: counter.unit,
-        doc: counterDoc(counter.doc, counter.cells) ?? "",
+        doc: counterDoc(counter.doc, counter.cells, counter.per) ?? "",
       })),
       directCounters: c.tables.flatMap((t) =>
         t.directCounter === undefined

@@ -199,6 +199,15 @@ export function checkRegister(r: Register, updates: number, refuse: Refuse): voi
   if (updates > 4) refuse("GP1802", `${r.name} has ${updates} updates`, r.at);
 }
 
+/** What hash distribution can put together: fields, and fields side by side. */
+function isPlain(index: Expression): boolean {
+  return (
+    ["field", "metadata", "parameter", "constant", "intrinsic"].includes(index.kind) ||
+    (index.kind === "slice" && (index.operand.kind === "field" || index.operand.kind === "metadata")) ||
+    (index.kind === "concat" && isPlain(index.left) && isPlain(index.right))
+  );
+}
+
 /** An index without the casts that only widen it. */
 export function indexOf(e: Expression, what: string, refuse: Refuse, at: RegisterUpdate["at"]): Expression {
   let index = e;
@@ -209,9 +218,7 @@ export function indexOf(e: Expression, what: string, refuse: Refuse, at: Registe
     widthOf(index.type) >= widthOf(index.operand.type)
   )
     index = index.operand;
-  const isPlain =
-    ["field", "metadata", "parameter", "constant"].includes(index.kind) ||
-    (index.kind === "slice" && (index.operand.kind === "field" || index.operand.kind === "metadata"));
-  if (!isPlain) refuse("GP1801", `${what}: the index is computed; put it into a metadata field first`, at);
+  if (!isPlain(index))
+    refuse("GP1801", `${what}: the index is computed; put it into a metadata field first`, at);
   return index;
 }

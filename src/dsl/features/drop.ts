@@ -3,8 +3,10 @@ import { BEST_EFFORT, Ecn } from "../../wire/trafficclass.ts";
 import { callSite } from "../callsite.ts";
 import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
 import { ProgramError } from "../programerror.ts";
-import { exactly } from "../steps.ts";
-import { internet } from "./internet.ts";
+import { exactly, type Steps } from "../steps.ts";
+import type { Variable } from "../value.ts";
+import { choose } from "./choose.ts";
+import { anyIp } from "./internet6.ts";
 import { isPriority, trafficClass } from "./trafficclass.ts";
 
 /** What selective dropping did with packets that go to a queue; cells of counter `selective_drop.events`. */
@@ -86,7 +88,7 @@ export function thresholdEntries(feature: DropFeature) {
 }
 
 function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
-  const { ipv4 } = p.once(internet);
+  const { isIp, ipv4, ipv6 } = p.once(anyIp);
   const { plan, trafficClass: found, classOf } = p.once(trafficClass);
   for (const name of Object.keys(keep)) {
     const wrong =
@@ -135,22 +137,24 @@ function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
     defaultAction: exempt.with({}),
     constDefault: true,
   });
+  const mark = (ip: { readonly ecn: Variable<BitType> }) => (s: Steps) =>
+    s.if(
+      ip.ecn.eq(ecn.NON_ECT),
+      (droppable) => {
+        droppable.drop("unimportant");
+        droppable.set(event, code.drop_unimportant);
+      },
+      (important) => {
+        important.set(ip.ecn, ecn.CE);
+        important.set(event, code.marked);
+      },
+    );
   c.apply((s) =>
-    s.if(p.valid(ipv4).and(intrinsic.is_clone.not()), (whole) => {
+    s.if(isIp.and(intrinsic.is_clone.not()), (whole) => {
       // Not left to the table's contents: control is never dropped.
       whole.if(found.ne(classOf(plan.control.class)), (then) => then.apply(threshold));
       whole.if(excess.ne(0), (then) =>
-        then.if(
-          ipv4.ecn.eq(ecn.NON_ECT),
-          (droppable) => {
-            droppable.drop();
-            droppable.set(event, code.drop_unimportant);
-          },
-          (important) => {
-            important.set(ipv4.ecn, ecn.CE);
-            important.set(event, code.marked);
-          },
-        ),
+        choose(then, ipv6 === undefined ? [] : [[p.valid(ipv6), mark(ipv6)]], mark(ipv4)),
       );
       whole.count(events, event.cast(u32));
     }),
@@ -161,7 +165,7 @@ function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
 
 /** On Tofino the queue itself drops what is red: before it waits, and before it is in the way of others. */
 function colourDroppable(p: ProgramBuilder, keep: DropOptions["keep"]): void {
-  const { ipv4 } = p.once(internet);
+  const { isIp, ecn: bits } = p.once(anyIp);
   const { trafficClass: found, classOf } = p.once(trafficClass);
   const ecn = p.once(importance);
   const c = p.control(
@@ -174,7 +178,7 @@ function colourDroppable(p: ProgramBuilder, keep: DropOptions["keep"]): void {
   const green = c.action("is_green", {}, (a) => a.set(intrinsic.colour, colours.green));
   const table = c.table("colour", {
     doc: "classes that drop, and what in them is not important",
-    key: { traffic_class: exactly(found), ecn: exactly(ipv4.ecn) },
+    key: { traffic_class: exactly(found), ecn: exactly(bits) },
     actions: [red, green],
     size: Object.keys(keep).length,
     defaultAction: green.with({}),
@@ -184,7 +188,7 @@ function colourDroppable(p: ProgramBuilder, keep: DropOptions["keep"]): void {
       run: red.with({}),
     })),
   });
-  c.apply((s) => s.if(p.valid(ipv4), (then) => then.apply(table)));
+  c.apply((s) => s.if(isIp, (then) => then.apply(table)));
   p.ingress("classify", (s) => s.invoke(c));
   // Without priority there is one queue, for all classes.
   const all = Object.entries(keep).map(([name, packets]) => ({ queue: Number(name), packets }));

@@ -10,6 +10,7 @@ import { type Bool, mux, type NamedConstant, type Num, type Variable, value } fr
 import { flow } from "./flow.ts";
 import { forwardingState, isForwarding } from "./forwarding.ts";
 import { internet } from "./internet.ts";
+import { isForwarding6 } from "./internet6.ts";
 import { indexBits, nextHopGroup } from "./nexthopgroup.ts";
 import { trafficClass } from "./trafficclass.ts";
 
@@ -70,10 +71,10 @@ export function nextTurn(before: number, last: number): number {
 }
 
 function buildEcmp(p: ProgramBuilder, o: EcmpOptions): void {
-  if (p.find(isForwarding) === undefined) {
+  if (p.find(isForwarding) === undefined && p.find(isForwarding6) === undefined) {
     throw new ProgramError({
       code: "GP1702",
-      message: "ecmp needs ipv4Forwarding, whose routes point to its groups",
+      message: "ecmp needs ipv4Forwarding or ipv6Forwarding, whose routes point to its groups",
       at: callSite(),
     });
   }
@@ -164,7 +165,12 @@ function sprayTables(parts: Parts, also?: (a: ActionSteps) => void) {
   );
   // Where flows are the other way, a group without an entry here is all by flow.
   const noGroup =
-    o.spray === "all" ? c.action("no_group", {}, (a) => a.set(event, code.drop_no_group)) : undefined;
+    o.spray === "all"
+      ? c.action("no_group", {}, (a) => {
+          a.set(event, code.drop_no_group);
+          a.staysDropped();
+        })
+      : undefined;
   const groups = c.table("group", {
     doc: "groups of next hops whose packets go round robin",
     key: { group: exactly(group) },
@@ -174,7 +180,10 @@ function sprayTables(parts: Parts, also?: (a: ActionSteps) => void) {
     constDefault: true,
   });
   const toMember = toHop(parts, "to_member");
-  const noMember = c.action("no_member", {}, (a) => a.set(event, code.drop_no_member));
+  const noMember = c.action("no_member", {}, (a) => {
+    a.set(event, code.drop_no_member);
+    a.staysDropped();
+  });
   const members = c.table("member", {
     doc: "next hops by group and number",
     key: { group: exactly(group), index: exactly(index) },
@@ -211,6 +220,12 @@ function flowTable(parts: Parts): (s: Steps) => void {
     findPorts(s);
     // What stands when the group has lost its members: no action runs.
     s.set(event, code.drop_no_member);
-    s.apply(table, { miss: (none) => none.set(event, code.drop_no_group) });
+    s.staysDropped("no_member");
+    s.apply(table, {
+      miss: (none) => {
+        none.set(event, code.drop_no_group);
+        none.staysDropped("no_group");
+      },
+    });
   };
 }

@@ -1,10 +1,20 @@
-import { bit } from "../../ir/index.ts";
+import { type BitType, bit } from "../../ir/index.ts";
 import { callSite } from "../callsite.ts";
+import type { ControlBuilder } from "../control.ts";
 import { onlyKnown } from "../options.ts";
 import type { Feature, ProgramBuilder } from "../program.ts";
 import { intrinsic } from "../program.ts";
-import { type Action, lpm, type Steps } from "../steps.ts";
+import {
+  type Action,
+  type ActionSteps,
+  type BoundAction,
+  type ControlHandle,
+  lpm,
+  type Steps,
+} from "../steps.ts";
+import type { NamedConstant } from "../value.ts";
 import { internet } from "./internet.ts";
+import { internet6, isForwarding6 } from "./internet6.ts";
 import { hasGroups, nextHopGroup } from "./nexthopgroup.ts";
 
 /**
@@ -41,65 +51,22 @@ export function ipv4Forwarding(options: ForwardingOptions = {}): Feature {
 }
 
 function buildForwarding(p: ProgramBuilder, routes: number): void {
-  const { ethernet, ipv4 } = p.once(internet);
-  const { event, local, code } = p.once(forwardingState);
+  const { ipv4 } = p.once(internet);
+  const { event, code } = p.once(forwardingState);
 
   const c = p.control("forwarding", "ingress", "IPv4 forwarding by longest prefix match.");
   const events = c.counter("events", FORWARDING_EVENTS, "what became of the packet");
-  const toPort = c.action(
-    "to_port",
-    { port: bit(9), dst_mac: bit(48) },
-    (a, { port, dst_mac }) => {
-      a.set(intrinsic.egress_port, port);
-      a.set(ethernet.src_addr, ethernet.dst_addr);
-      a.set(ethernet.dst_addr, dst_mac);
-      a.set(ipv4.ttl, ipv4.ttl.sub(1));
-      a.set(event, code.forwarded);
-    },
-    "to the next hop",
-  );
-  const toLocal = c.action(
-    "to_local",
-    {},
-    (a) => {
-      // Dropped unless a feature that serves the address takes it.
-      a.drop();
-      a.set(local, 1);
-      a.set(event, code.local);
-    },
-    "for an address of the switch",
-  );
-  const toGroup = (): Action => {
-    const { type, group, pending } = p.once(nextHopGroup);
-    return c.action(
-      "to_group",
-      { group: type },
-      (a, d) => {
-        // Dropped unless a member of the group takes it.
-        a.drop();
-        a.set(group, d.group);
-        a.set(pending, 1);
-        a.set(ethernet.src_addr, ethernet.dst_addr);
-        a.set(ipv4.ttl, ipv4.ttl.sub(1));
-        a.set(event, code.forwarded);
-      },
-      "to a group of next hops",
-    );
-  };
-  const noRoute = c.action("no_route", {}, (a) => {
-    a.drop();
-    a.set(event, code.drop_no_route);
-  });
+  const { actions, noRoute } = routeActions(p, c, { code, hop: (a) => a.set(ipv4.ttl, ipv4.ttl.sub(1)) });
   const route = c.table("route", {
     doc: "where IPv4 packets go",
     key: { dst_addr: lpm(ipv4.dst_addr) },
-    actions: [toPort, ...(p.find(hasGroups) === undefined ? [] : [toGroup()]), toLocal, noRoute],
+    actions,
     size: routes,
-    defaultAction: noRoute.with({}),
+    defaultAction: noRoute,
     counter: "route_counter",
   });
   const refuse = (s: Steps, reason: (typeof FORWARDING_EVENTS)[number]): void => {
-    s.drop();
+    s.drop(reason.replace("drop_", ""));
     s.set(event, code[reason]);
   };
   c.apply((s) => {
@@ -124,7 +91,92 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
     );
     s.count(events, event.cast(bit(32)));
   });
-  p.ingress("route", (s) => s.invoke(c));
+  p.once(routedBy).add("ipv4", c);
+}
+
+/** Which control routes which packets: alone all of them, and of two each its own; what is neither is for IPv4's to drop. */
+export function routedBy(p: ProgramBuilder) {
+  const controls: { ipv4?: ControlHandle; ipv6?: ControlHandle } = {};
+  const hasBoth = p.find(isForwarding) !== undefined && p.find(isForwarding6) !== undefined;
+  return {
+    add(version: keyof typeof controls, control: ControlHandle): void {
+      controls[version] = control;
+      const { ipv4, ipv6 } = controls;
+      if (!hasBoth) p.ingress("route", (s) => s.invoke(control));
+      else if (ipv4 !== undefined && ipv6 !== undefined)
+        p.ingress("route", (s) =>
+          s.if(
+            p.valid(p.once(internet6).ipv6),
+            (then) => then.invoke(ipv6),
+            (other) => other.invoke(ipv4),
+          ),
+        );
+    },
+  };
+}
+
+/** Codes of events that both versions of IP have. */
+type SharedCodes = {
+  readonly [E in "forwarded" | "local" | "drop_no_route"]: NamedConstant<BitType<8>>;
+};
+
+/**
+ * The actions of a table of routes, for either version of IP: to a next hop, to a group of them where the program has groups, to the switch
+ * itself, to nowhere. `hop` counts one hop down.
+ */
+export function routeActions(
+  p: ProgramBuilder,
+  c: ControlBuilder,
+  { code, hop }: { readonly code: SharedCodes; readonly hop: (a: ActionSteps) => void },
+): { readonly actions: readonly Action[]; readonly noRoute: BoundAction } {
+  const { ethernet } = p.once(internet);
+  const { event, local } = p.once(forwardingState);
+  const toPort = c.action(
+    "to_port",
+    { port: bit(9), dst_mac: bit(48) },
+    (a, { port, dst_mac }) => {
+      a.set(intrinsic.egress_port, port);
+      a.set(ethernet.src_addr, ethernet.dst_addr);
+      a.set(ethernet.dst_addr, dst_mac);
+      hop(a);
+      a.set(event, code.forwarded);
+    },
+    "to the next hop",
+  );
+  const toLocal = c.action(
+    "to_local",
+    {},
+    (a) => {
+      // Dropped unless a feature that serves the address takes it.
+      a.drop("local");
+      a.set(local, 1);
+      a.set(event, code.local);
+    },
+    "for an address of the switch",
+  );
+  const toGroup = (): Action => {
+    const { type, group, pending } = p.once(nextHopGroup);
+    return c.action(
+      "to_group",
+      { group: type },
+      (a, d) => {
+        // Dropped unless a member of the group takes it.
+        a.drop("ecmp.no_member");
+        a.set(group, d.group);
+        a.set(pending, 1);
+        a.set(ethernet.src_addr, ethernet.dst_addr);
+        hop(a);
+        a.set(event, code.forwarded);
+      },
+      "to a group of next hops",
+    );
+  };
+  const noRoute = c.action("no_route", {}, (a) => {
+    a.drop("no_route");
+    a.set(event, code.drop_no_route);
+  });
+  const actions = [toPort, ...(p.find(hasGroups) === undefined ? [] : [toGroup()]), toLocal, noRoute];
+  return { actions, noRoute: noRoute.with({}) };
 }
 
 /** Shared with features that take packets for the switch itself: `p.once(forwardingState)`. */

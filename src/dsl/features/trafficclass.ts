@@ -4,7 +4,7 @@ import { placedAt } from "../callsite.ts";
 import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
 import { type ActionSteps, exactly } from "../steps.ts";
 import type { Operand } from "../value.ts";
-import { internet } from "./internet.ts";
+import { anyIp } from "./internet6.ts";
 
 /** The feature that gives each class a queue of its own: see `priority`. */
 export interface PriorityFeature extends Feature {
@@ -26,7 +26,7 @@ const u3: BitType = bit(3);
 export function trafficClass(p: ProgramBuilder) {
   const queues = p.find(isPriority);
   const plan = queues?.plan ?? trafficPlan();
-  const { ipv4 } = p.once(internet);
+  const { isIp, dscp, find } = p.once(anyIp);
   const found = p.metadata("traffic_class", u3, "0 best effort, then gradients, then control");
   const { classOf, dscpOf } = planConstants(p, plan);
   const c = p.control("traffic_class", "ingress", "Traffic class of each packet, by its DSCP.");
@@ -41,7 +41,7 @@ export function trafficClass(p: ProgramBuilder) {
   const bestEffort = c.action("is_best_effort", {}, (a) => put(a, classOf(BEST_EFFORT)));
   const classify = c.table("classify", {
     doc: "the code points that the hosts write",
-    key: { dscp: exactly(ipv4.diffserv) },
+    key: { dscp: exactly(dscp) },
     actions: [control, gradient, bestEffort],
     size: plan.gradients.length + 1,
     defaultAction: bestEffort.with({}),
@@ -54,7 +54,10 @@ export function trafficClass(p: ProgramBuilder) {
       })),
     ],
   });
-  c.apply((s) => s.if(p.valid(ipv4), (then) => then.apply(classify)));
+  c.apply((s) => {
+    find?.(s);
+    s.if(isIp, (then) => then.apply(classify));
+  });
   p.ingress("classify", (s) => s.invoke(c));
   return { plan, trafficClass: found, classOf };
 }

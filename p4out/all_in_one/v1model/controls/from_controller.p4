@@ -9,6 +9,7 @@ control FromController(inout headers_t hdr,
         if (hdr.packet_out.isValid()) {
             if (hdr.packet_out.submit == 0) {
                 standard_metadata.egress_spec = hdr.packet_out.egress_port;
+                standard_metadata.priority = CLASS_CONTROL;
                 hdr.packet_out.setInvalid();
                 exit;
             }

@@ -23,7 +23,7 @@ export function declarations(control: LoweredControl): readonly Doc[] {
     ...objectTexts(
       control.counters.map((c) => ({
         name: c.name,
-        doc: counterDoc(c.doc, c.cells),
+        doc: counterDoc(c.doc, c.cells, c.per),
         text: `counter(${c.size}, CounterType.${COUNTER_TYPE[c.unit]}) ${c.local};`,
       })),
     ),

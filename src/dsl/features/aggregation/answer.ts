@@ -39,6 +39,11 @@ function outcomeControl(p: ProgramBuilder, f: AggregationFields): ControlHandle 
   const { EVENT, RELATION } = f.names;
   const outcome = p.control("outcome", "ingress", "What has become of a request that met its slot.");
   const finish = (name: AggregatorEvent) => (s: Steps) => s.set(f.event, EVENT[name]);
+  // Without a server a contribution is answered by the RESULT.
+  const wait = (name: "contribution" | "null") => (s: Steps) => {
+    finish(name)(s);
+    if (f.server === undefined) s.staysDropped("waits_for_others");
+  };
   const isComplete = f.arrived.eq(f.full);
   // Only without a server does anybody but the completing worker get a RESULT for what it sends.
   const again: readonly [Bool, (s: Steps) => void][] =
@@ -61,9 +66,9 @@ function outcomeControl(p: ProgramBuilder, f: AggregationFields): ControlHandle 
         ...again,
         [f.seen.ne(0), finish("duplicate")],
         [isComplete, finish("complete")],
-        [isRequest("contribution"), finish("contribution")],
+        [isRequest("contribution"), wait("contribution")],
       ],
-      finish("null"),
+      wait("null"),
     ),
   );
   return outcome;

@@ -73,7 +73,10 @@ export function slotControl(
     ],
   });
   // What is refused stays dropped, and is counted. Malformed requests have their event already.
-  const refuse = (reason: AggregatorEvent) => (t: Steps) => t.set(event, EVENT[reason]);
+  const refuse = (reason: AggregatorEvent) => (t: Steps) => {
+    t.set(event, EVENT[reason]);
+    t.staysDropped(reason.replace("refused_", ""));
+  };
   const [isReset, isCollect] = [isRequest("reset"), isRequest("collect")];
   // The parameter server has no bit: it may ask and not contribute; a worker the other way round. Without a server workers ask.
   // Who is not admitted has no bit either.
@@ -86,10 +89,13 @@ export function slotControl(
       : [[isReset.not().and(f.bit.eq(0)), refuse("refused_unknown")]];
   slot.apply((s) => {
     s.if(isOurs.and(isRequest("null").or(isCollect)), (then) => then.call(emptyRow));
-    s.if(isOurs.and(isRequest("none").not()), (asked) =>
+    s.if(p.dropReasons === undefined ? isOurs.and(isRequest("none").not()) : isOurs, (asked) =>
       choose(
         asked,
         [
+          ...(p.dropReasons === undefined
+            ? []
+            : [[isRequest("none"), (t: Steps) => t.staysDropped("malformed")] as const]),
           [isReset.and(intrinsic.ingress_port.ne(cpu.port)), refuse("malformed")],
           [isReset.and(agg.slot.cast(u32).ge(ROWS)), refuse("refused_unknown")],
           // A copy that comes late must not touch what runs.
