@@ -3,6 +3,7 @@ import { p4infoToBinary, p4infoToText } from "../p4info/index.ts";
 import { BackendError } from "./backenderror.ts";
 import { p4info } from "./p4info/build.ts";
 import { packetFormats } from "./packets.ts";
+import { fitFindings, fitReport } from "./tna/fit/index.ts";
 import { lowerTna } from "./tna/lower.ts";
 import { tnaFiles } from "./tna/text/files.ts";
 import { bfrtSettings } from "./tna/trafficmanager.ts";
@@ -54,5 +55,6 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
 
 /** What keeps a checked program off Tofino 1: codes GP18xx, all with the target `tna`. Empty for a program that can be generated. */
 export function checkTna(program: Program): readonly Diagnostic[] {
-  return lowerTna(program).findings;
+  const lowered = lowerTna(program);
+  return lowered.findings.length > 0 ? lowered.findings : fitFindings(fitReport(lowered));
 }

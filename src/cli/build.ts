@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkTna, type GeneratedFiles, generateAll, type TargetName } from "../backends/index.ts";
-import { figuresText, findCompilers, findingsOf, verifyTna } from "../backends/tna/verify/index.ts";
 import type { SwitchProgram } from "../dsl/program.ts";
 import { ProgramError } from "../dsl/programerror.ts";
 import { type Diagnostic, severityOf } from "../ir/diagnostics.ts";
@@ -26,7 +25,8 @@ packets.md, bindings.ts (a typed P4Runtime client), NAME.lua (a Wireshark dissec
               Without it: v1model, and tna when Tofino has all that the program needs
   --out DIR   where the folder NAME goes; default p4out
   --verify    with --target tna: compile and assemble what was written with p4c-barefoot and bfas (named by P4C_BAREFOOT
-              and BFAS, or on the PATH), and print the stages and memories that it takes; minutes for a full switch
+              and BFAS, or on the PATH), and print the stages and memories that it takes beside those estimated; minutes for
+              a full switch. The compiler then has the last word on whether the program fits
 
 Example:
   gradplane build examples/libra/program.ts --out /tmp/p4out`,
@@ -46,7 +46,7 @@ Example:
     if (positionals.length === 0) throw new UserError("name a program: gradplane build PROGRAM.ts");
     for (const file of positionals) {
       const program = await loadProgram(file);
-      const files = await buildProgram(program, asked, values.out);
+      const files = await buildProgram(program, asked, values.out, values.verify);
       if (values.verify) await verify(program, files);
     }
   },
@@ -57,10 +57,11 @@ async function buildProgram(
   program: SwitchProgram,
   asked: readonly TargetName[] | undefined,
   out: string,
+  isVerified: boolean,
 ): Promise<GeneratedFiles> {
   for (const warning of program.warnings.filter((d) => severityOf(d) === "warning"))
     process.stderr.write(`${frame(warning)}\n\n`);
-  const lacks = lacking(program);
+  const lacks = lacking(program).filter((d) => !isVerified || d.code !== "GP1850");
   const [first, ...others] = lacks.filter(
     (d) => d.target !== undefined && (asked ?? ["v1model"]).includes(d.target),
   );
@@ -87,20 +88,16 @@ function lacking(program: SwitchProgram): readonly Diagnostic[] {
 }
 
 /** Asks the real compiler. @throws ProgramError with what it refuses, EnvironmentError when it is not there */
-async function verify({ name, ir }: SwitchProgram, files: GeneratedFiles): Promise<void> {
-  const compilers = findCompilers(process.env);
-  if (typeof compilers === "string") throw new EnvironmentError(`cannot verify: ${compilers}`);
-  const p4 = new Map(
-    [...files].flatMap(([path, text]): readonly [string, string][] =>
-      path.startsWith("tna/") && typeof text === "string" ? [[path.slice("tna/".length), text]] : [],
-    ),
-  );
-  if (process.stderr.isTTY) process.stderr.write("compiling for Tofino ...\n");
-  const verification = await verifyTna(p4, `${name}.p4`, compilers);
-  if (verification.figures !== undefined) process.stdout.write(`${figuresText(verification.figures)}\n`);
-  if (verification.kind === "fits") return;
-  const [first, ...others] = findingsOf(verification.messages, ir, p4);
-  if (first !== undefined) throw new ProgramError(first, ...others);
+async function verify(program: SwitchProgram, files: GeneratedFiles): Promise<void> {
+  const { askCompiler, throwRefusal } = await import("./verification.ts");
+  const { fitReport, fitText } = await import("../backends/tna/fit/index.ts");
+  const { lowerTna } = await import("../backends/tna/lower.ts");
+  const verification = await askCompiler(program, files);
+  if (verification.figures !== undefined) {
+    const report = fitReport(lowerTna(program.ir));
+    process.stdout.write(`${fitText(report, { real: verification.figures, root: process.cwd() })}\n`);
+  }
+  throwRefusal(verification, program, files);
 }
 
 /** Writes generated files below a folder. @throws EnvironmentError that names the folder */

@@ -15,6 +15,10 @@ const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise
     summary: "errors and warnings of a program",
     load: async () => (await import("./check.ts")).check,
   },
+  fit: {
+    summary: "what a program takes of a Tofino: stages, memories, and the chain that costs most",
+    load: async () => (await import("./fit.ts")).fit,
+  },
   dissector: {
     summary: "a Wireshark dissector for a program's packets",
     load: async () => (await import("./dissector.ts")).dissectorVerb,

@@ -105,6 +105,10 @@ export const tnaRules = {
     "digest beyond Tofino's deparser",
     "at most 7 digests of at most 48 bytes each: tell less, or send the packet to the controller",
   ),
+  GP1850: error(
+    "more than a Tofino has",
+    "shorten the chain that is named (let tables read and write less of what others write), or ask for less: fewer lanes, features or entries; this is an estimate, --verify asks the compiler itself",
+  ),
 } as const satisfies Record<string, Rule>;
 
 export type TnaCode = keyof typeof tnaRules;

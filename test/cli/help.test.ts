@@ -10,6 +10,7 @@ describe("gradplane", () => {
     expect(verbs.filter((name) => name !== "gradplane")).toEqual([
       "build",
       "check",
+      "fit",
       "dissector",
       "switch",
       "run",
@@ -41,7 +42,7 @@ describe("gradplane", () => {
     const { status, stderr } = await gradplane(["bulid"]);
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'gradplane: there is no verb "bulid"; the verbs are build, check, dissector, switch, run, controller, apply, diff, status, drain, p4rt\n',
+      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, dissector, switch, run, controller, apply, diff, status, drain, p4rt\n',
     );
   });
 

@@ -128,7 +128,8 @@ function stepsEffects(steps: readonly Step[], updates: readonly StatefulProgram[
   return { reads, writes };
 }
 
-function cellExpressions(body: readonly CellStatement[]): readonly Expression[] {
+/** The values and conditions of a stateful program. */
+export function cellExpressions(body: readonly CellStatement[]): readonly Expression[] {
   return body.flatMap((s) =>
     s.kind === "set"
       ? [s.value]

@@ -1,0 +1,16 @@
+import type { Diagnostic } from "../../../ir/index.ts";
+import type { FitReport } from "./report.ts";
+
+/** The finding about a program that no Tofino 1 has place for, at the end of the chain that costs most; none when it fits, or may. */
+export function fitFindings(report: FitReport): readonly Diagnostic[] {
+  if (report.verdict !== "no") return [];
+  const chain = report.chain.map((l) => l.name).join(" -> ");
+  return [
+    {
+      code: "GP1850",
+      message: `the program needs ${report.lacks}; the chain that costs most takes ${report.chainStages} stages by itself: ${chain}`,
+      at: report.chain.findLast((l) => l.at !== undefined)?.at,
+      target: "tna",
+    },
+  ];
+}

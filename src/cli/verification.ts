@@ -1,0 +1,35 @@
+import { type GeneratedFiles, generate } from "../backends/index.ts";
+import { findCompilers, findingsOf, type Verification, verifyTna } from "../backends/tna/verify/index.ts";
+import type { SwitchProgram } from "../dsl/program.ts";
+import { ProgramError } from "../dsl/programerror.ts";
+import { EnvironmentError } from "./exit.ts";
+
+/**
+ * Asks Tofino's own compiler and assembler about a program.
+ *
+ * @throws EnvironmentError when they are not there
+ */
+export async function askCompiler(
+  { name, ir }: SwitchProgram,
+  files: GeneratedFiles = generate(ir, { targets: ["tna"] }),
+): Promise<Verification> {
+  const compilers = findCompilers(process.env);
+  if (typeof compilers === "string") throw new EnvironmentError(`cannot verify: ${compilers}`);
+  if (process.stderr.isTTY) process.stderr.write("compiling for Tofino ...\n");
+  return verifyTna(tnaTexts(files), `${name}.p4`, compilers);
+}
+
+/** What it refused, as findings about the user's program. @throws ProgramError */
+export function throwRefusal(verification: Verification, { ir }: SwitchProgram, files: GeneratedFiles): void {
+  if (verification.kind === "fits") return;
+  const [first, ...others] = findingsOf(verification.messages, ir, tnaTexts(files));
+  if (first !== undefined) throw new ProgramError(first, ...others);
+}
+
+function tnaTexts(files: GeneratedFiles): ReadonlyMap<string, string> {
+  return new Map(
+    [...files].flatMap(([path, text]): readonly [string, string][] =>
+      path.startsWith("tna/") && typeof text === "string" ? [[path.slice("tna/".length), text]] : [],
+    ),
+  );
+}
