@@ -1,5 +1,5 @@
 import { widthOf } from "../../../ir/index.ts";
-import type { FitTable } from "./tables.ts";
+import type { FitTable, Memory } from "./tables.ts";
 
 /**
  * What a logical table takes of a stage. Formulas after p4c, backends/tofino/bf-p4c/mau (resource_estimate.cpp, table_layout.cpp),
@@ -12,6 +12,8 @@ export interface Need {
   readonly tcam: number;
   readonly mapRam: number;
   readonly statefulAlus: number;
+  /** Meters and selectors, which share four units of a stage with registers. */
+  readonly otherAlus: number;
   readonly counterAlus: number;
   readonly hashWays: number;
   readonly exactBytes: number;
@@ -25,6 +27,7 @@ export const NOTHING: Need = {
   tcam: 0,
   mapRam: 0,
   statefulAlus: 0,
+  otherAlus: 0,
   counterAlus: 0,
   hashWays: 0,
   exactBytes: 0,
@@ -57,13 +60,15 @@ const RANGE_LINES = 8;
 /** What a table with so many entries takes. */
 export function needOf(t: FitTable, entries = t.table?.size ?? 0): Need {
   if (t.kind === "condition") return { ...NOTHING, gateways: 1 };
-  const memories = t.memories.map((m) => memoryNeed(m.kind, m.perWord, m.size, () => 0));
+  const memories = t.memories.map((m) =>
+    m.kind === "actionProfile" ? profileNeed(t, m.size) : memoryNeed(m.kind, m.perWord, m.size, 0),
+  );
   const indirect = memories.reduce(sum, NOTHING);
   if (t.table === undefined || t.table.key.length === 0) return indirect;
   const match = isTernary(t) ? ternary(t, entries) : exact(t, entries);
   const direct = t.memories
-    .filter((m) => m.kind === "directCounter")
-    .map((m) => memoryNeed(m.kind, m.perWord, 0, () => match.entries))
+    .filter(isDirect)
+    .map((m) => memoryNeed(m.kind, m.perWord, 0, match.entries))
     .reduce(sum, NOTHING);
   return [match.need, indirect, direct].reduce(sum, NOTHING);
 }
@@ -74,6 +79,7 @@ export function sum(a: Need, b: Need): Need {
     tcam: a.tcam + b.tcam,
     mapRam: a.mapRam + b.mapRam,
     statefulAlus: a.statefulAlus + b.statefulAlus,
+    otherAlus: a.otherAlus + b.otherAlus,
     counterAlus: a.counterAlus + b.counterAlus,
     hashWays: a.hashWays + b.hashWays,
     exactBytes: a.exactBytes + b.exactBytes,
@@ -87,18 +93,29 @@ export function isTernary(t: FitTable): boolean {
   return t.table?.key.some((k) => k.match !== "exact") ?? false;
 }
 
-/** A register or counter: its words, and a spare block with which it is moved while it is read. */
-function memoryNeed(kind: string, perWord: number, size: number, entries: () => number): Need {
-  const cells = kind === "directCounter" ? entries() : size;
+export function isDirect({ kind }: Memory): boolean {
+  return kind === "directCounter" || kind === "directMeter";
+}
+
+/** Its words, and a spare block with which it is moved while it is read. */
+function memoryNeed(kind: Memory["kind"], perWord: number, size: number, entries: number): Need {
+  const cells = kind === "directCounter" || kind === "directMeter" ? entries : size;
   if (cells === 0) return NOTHING;
   const blocks = Math.ceil(cells / (WORDS * perWord)) + 1;
+  const isCounter = kind === "counter" || kind === "directCounter";
   return {
     ...NOTHING,
     sram: blocks,
     mapRam: blocks,
     statefulAlus: kind === "register" ? 1 : 0,
-    counterAlus: kind === "register" ? 0 : 1,
+    otherAlus: kind === "register" || isCounter ? 0 : 1,
+    counterAlus: isCounter ? 1 : 0,
   };
+}
+
+/** Members' actions with their parameters, in blocks of their own. */
+function profileNeed(t: FitTable, members: number): Need {
+  return { ...NOTHING, sram: dataBlocks(actionDataBytes(t), members) };
 }
 
 interface Match {
@@ -127,8 +144,17 @@ function hitActions(t: FitTable): number {
   return t.table?.actions.filter((a) => !a.defaultOnly).length ?? 0;
 }
 
+function hasProfile(t: FitTable): boolean {
+  return t.memories.some((m) => m.kind === "actionProfile");
+}
+
+/** What an entry says beside its data: which action; with a profile, which member, or which group. */
 function instructionBits(t: FitTable): number {
+  const pointers = t.memories
+    .filter((m) => m.kind === "actionProfile" || m.kind === "selector")
+    .reduce((bits, m) => bits + Math.ceil(Math.log2(Math.max(2, m.size))), 0);
   const actions = hitActions(t);
+  if (pointers > 0) return pointers + Math.ceil(Math.log2(Math.max(1, Math.min(actions, NUMBERED_ACTIONS))));
   return actions <= NUMBERED_ACTIONS ? Math.ceil(Math.log2(Math.max(1, actions))) : ADDRESS_BITS;
 }
 
@@ -145,7 +171,7 @@ function actionDataBytes(t: FitTable): number {
 
 /** How much of the action data stands beside the key (immediate), and how much in blocks of its own. */
 function dataLayouts(t: FitTable): readonly { readonly immediate: number; readonly apart: number }[] {
-  const bytes = actionDataBytes(t);
+  const bytes = hasProfile(t) ? 0 : actionDataBytes(t);
   const layouts = [{ immediate: 0, apart: bytes }];
   for (let i = 1; i <= Math.min(bytes, IMMEDIATE_BYTES); i++)
     layouts.push({ immediate: i, apart: bytes - i });

@@ -1,6 +1,6 @@
 import { STAGE_LIMITS, TOFINO_STAGES } from "../verify/figures.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { type Need, NOTHING, needOf, sum } from "./memory.ts";
+import { isDirect, type Need, NOTHING, needOf, sum } from "./memory.ts";
 import type { FitProgram, FitSequence, FitTable } from "./tables.ts";
 
 /** A logical table in its stage. */
@@ -214,7 +214,7 @@ class Placing {
     rest: number | undefined,
     here: readonly Placed[],
   ): { readonly need: Need; readonly entries: number } | undefined {
-    if (rest === undefined || table.memories.some((m) => m.kind !== "directCounter")) return undefined;
+    if (rest === undefined || table.memories.some((m) => !isDirect(m))) return undefined;
     if (table.table === undefined || table.table.key.length === 0) return undefined;
     let [low, high] = [0, rest];
     while (high - low > 512) {
@@ -234,7 +234,7 @@ class Placing {
     here: readonly Placed[],
   ): Need {
     const present = new Set(here.flatMap((p) => p.table.memories));
-    const memories = table.memories.filter((m) => m.kind === "directCounter" || !present.has(m));
+    const memories = table.memories.filter((m) => isDirect(m) || !present.has(m));
     const own = needOf({ ...table, memories }, entries);
     // What has no condition and no key, and works at an index, gets a gateway that always lets it run.
     const runs = table.kind === "action" && table.memories.length > 0;
@@ -361,7 +361,7 @@ function lack(here: readonly Placed[], need: Need): string | undefined {
     [all.sram, STAGE_LIMITS.sram, "SRAM blocks"],
     [all.tcam, STAGE_LIMITS.tcam, "TCAM blocks"],
     [all.mapRam, STAGE_LIMITS.mapRam, "map RAMs"],
-    [all.statefulAlus, STAGE_LIMITS.meterAlus, "stateful ALUs"],
+    [all.statefulAlus + all.otherAlus, STAGE_LIMITS.meterAlus, "stateful ALUs"],
     [all.counterAlus, STAGE_LIMITS.counterAlus, "counter ALUs"],
     [all.exactBytes, STAGE_LIMITS.exactCrossbarBytes, "bytes of exact keys"],
     [all.ternaryBytes, STAGE_LIMITS.ternaryCrossbarBytes, "bytes of ternary keys"],

@@ -99,7 +99,7 @@ function box(t: FitEntry, x: number, y: number): readonly string[] {
 function bars(need: FitEntry["need"], tables: number, x: number, y: number): readonly string[] {
   const rows: readonly (readonly [string, number, number])[] = [
     ["tables", tables, STAGE_LIMITS.logicalTables],
-    ["stateful ALUs", need.statefulAlus, STAGE_LIMITS.meterAlus],
+    ["stateful ALUs", need.statefulAlus + need.otherAlus, STAGE_LIMITS.meterAlus],
     ["SRAM", need.sram, STAGE_LIMITS.sram],
     ["TCAM", need.tcam, STAGE_LIMITS.tcam],
   ];

@@ -15,13 +15,21 @@ import type {
 } from "../lowered.ts";
 import { type Bits, overlaps } from "../stages.ts";
 
-/** A register, a counter or a direct counter, with the memory that it takes. */
+/** What stands beside a table or an action in memories of its own. */
 export interface Memory {
-  readonly kind: "register" | "counter" | "directCounter";
+  readonly kind:
+    | "register"
+    | "counter"
+    | "meter"
+    | "selector"
+    | "actionProfile"
+    | "directCounter"
+    | "directMeter";
   /** DSL name. */
   readonly name: string;
-  /** Cells of 128 bits, the width of a memory; direct counters have as many cells as their table entries. */
+  /** Cells in 128 bits, the width of a memory. */
   readonly perWord: number;
+  /** Cells; what is direct has as many as its table has entries. */
   readonly size: number;
 }
 
@@ -87,6 +95,8 @@ class Builder {
   readonly tables: FitTable[] = [];
   readonly #scopes: Scopes;
   readonly #memories = new Map<string, Memory>();
+  /** By DSL name; several tables can have one. */
+  readonly #profiles = new Map<string, readonly Memory[]>();
   readonly #program: TnaProgram;
   readonly #oddFields: ReadonlySet<string>;
 
@@ -111,6 +121,14 @@ class Builder {
           perWord: k.unit === "both" ? 1 : 2,
           size: k.size,
         });
+      for (const m of c.meters)
+        this.#memories.set(`${c.name} ${m.local}`, {
+          kind: "meter",
+          name: m.name,
+          perWord: 1,
+          size: m.cells.size,
+        });
+      for (const a of c.actionProfiles) this.#profiles.set(a.name, memoriesOfProfile(a));
     }
   }
 
@@ -167,7 +185,7 @@ class Builder {
       at: placeOf(steps) ?? this.#placeOfControl(scope),
       reads,
       writes: this.#fieldsOnly(writes, scope),
-      actions: [{ name: "", local: "", parameters: [], updates: [], steps }],
+      actions: [{ name: "", local: "", parameters: [], updates: [], units: [], steps }],
       memories,
       ...this.#access(steps, [], scope),
       next: [],
@@ -240,6 +258,10 @@ class Builder {
             ...(t.directCounter === undefined
               ? []
               : [{ kind: "directCounter", name: t.directCounter, perWord: 1, size: 0 } as const]),
+            ...(t.directMeter === undefined
+              ? []
+              : [{ kind: "directMeter", name: t.directMeter.name, perWord: 1, size: 0 } as const]),
+            ...(t.implementation === undefined ? [] : (this.#profiles.get(t.implementation) ?? [])),
           ],
           indexes: access.flatMap((a) => a.indexes),
           crossbar: [
@@ -279,9 +301,11 @@ class Builder {
     const locals = steps.flatMap((s) =>
       s.kind === "count"
         ? [s.counterLocal]
-        : s.kind === "execute"
-          ? updates.flatMap((u) => (u.local === s.program ? [u.register] : []))
-          : [],
+        : s.kind === "meter"
+          ? [s.meterLocal]
+          : s.kind === "execute"
+            ? updates.flatMap((u) => (u.local === s.program ? [u.register] : []))
+            : [],
     );
     return [...new Set(locals)].flatMap((l) => this.#memories.get(`${scope} ${l}`) ?? []);
   }
@@ -295,8 +319,12 @@ class Builder {
     const indexes: Index[] = [];
     const crossbar: Bits[] = [];
     for (const s of steps) {
-      if (s.kind !== "count" && s.kind !== "execute") continue;
-      const atoms = readsOf(s.index, gress);
+      if (s.kind === "hash") {
+        crossbar.push(...s.fields.flatMap((f) => readsOf(f, gress)));
+        indexes.push({ text: s.local, bits: s.bits });
+      }
+      if (s.kind !== "count" && s.kind !== "execute" && s.kind !== "meter") continue;
+      const atoms = s.index === undefined ? [] : readsOf(s.index, gress);
       crossbar.push(...atoms);
       const bits = atoms.reduce((n, a) => n + a.high - a.low + 1, 0);
       indexes.push({ text: atoms.map((a) => `${a.key}[${a.high}:${a.low}]`).join(), bits });
@@ -326,7 +354,22 @@ type Piece =
   | { readonly kind: "statement"; readonly statement: TnaStatement; readonly scope: string };
 
 function usesMemory(s: Step): boolean {
-  return s.kind === "count" || s.kind === "execute";
+  return ["count", "execute", "meter", "random"].includes(s.kind);
+}
+
+/** Members in a group's word of a selector. */
+const MEMBERS_OF_A_WORD = 120;
+
+/** The actions of its members, and, with groups, the selector that chooses among them. */
+function memoriesOfProfile({
+  name,
+  size,
+  selector,
+}: TnaProgram["controls"][number]["actionProfiles"][number]): readonly Memory[] {
+  const members: Memory = { kind: "actionProfile", name, perWord: 1, size };
+  if (selector === undefined) return [members];
+  const words = selector.groups * Math.ceil(selector.groupSize / MEMBERS_OF_A_WORD);
+  return [members, { kind: "selector", name: selector.name, perWord: 1, size: words }];
 }
 
 function registerPerWord(type: { readonly kind: string; readonly width?: number }): number {

@@ -27,6 +27,12 @@ const COLUMNS: readonly Column[] = [
     real: (s) => s.statefulAlus,
   },
   {
+    title: "meters, selectors",
+    of: STAGE_LIMITS.meterAlus,
+    estimate: needed("otherAlus"),
+    real: (s) => s.meterAlus - s.statefulAlus,
+  },
+  {
     title: "counter ALUs",
     of: STAGE_LIMITS.counterAlus,
     estimate: needed("counterAlus"),
