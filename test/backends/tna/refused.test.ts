@@ -372,7 +372,9 @@ describe("what Tofino cannot do is refused with a code", () => {
   });
 
   it("each code has such a test, but for what the real compiler says, for parsers, and for what does not fit", () => {
-    const others = Object.keys(tnaRules).filter((code) => ["GP1850", "GP1899"].includes(code) || code.startsWith("GP183"));
+    const others = Object.keys(tnaRules).filter(
+      (code) => ["GP1850", "GP1899"].includes(code) || code.startsWith("GP183"),
+    );
     expect([...tested, ...others].sort()).toEqual(Object.keys(tnaRules).sort());
   });
 
