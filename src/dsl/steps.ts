@@ -8,6 +8,7 @@ import type {
   HashAlgorithm,
   KeySet,
   MatchKind,
+  MetadataReference,
   Statement,
   StraightStatement,
 } from "../ir/index.ts";
@@ -227,6 +228,21 @@ export class ActionSteps {
   /** Sends a copy of the packet as it arrived to the port of a clone session. */
   clone(session: Operand<BitType>): void {
     this.push(at({ kind: "clone", session: operand(session, { kind: "bit", width: 32 }) }));
+  }
+
+  /** In ingress: once more from the parser on, as the packet came. These metadata keep their values, all others are 0 again. */
+  resubmit(keep: readonly Variable[] = []): void {
+    this.#again("resubmit", keep);
+  }
+
+  /** In ingress: once more from the parser on, as the packet leaves egress. These metadata keep their values, all others are 0 again. */
+  recirculate(keep: readonly Variable[] = []): void {
+    this.#again("recirculate", keep);
+  }
+
+  #again(kind: "resubmit" | "recirculate", keep: readonly Variable[]): void {
+    // What is no metadata field is found by the checks.
+    this.push(at({ kind, keep: keep.map((v) => v.node as MetadataReference) }));
   }
 
   /** Writes a hash of fields: `s.hash(path, { algorithm: "crc16", fields: [ip.src_addr, ip.dst_addr], buckets: 12 })`. */

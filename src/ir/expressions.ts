@@ -109,6 +109,18 @@ export const intrinsics = {
     doc: "bytes of the frame as it entered",
   },
   is_clone: { type: bool, read: ["egress"], write: [], doc: "the packet is a clone made in ingress" },
+  is_resubmitted: {
+    type: bool,
+    read: ["ingress"],
+    write: [],
+    doc: "the packet has been resubmitted: it comes once more",
+  },
+  is_recirculated: {
+    type: bool,
+    read: ["ingress"],
+    write: [],
+    doc: "the packet has been recirculated: it comes once more, as egress left it",
+  },
   parser_failed: { type: bool, read: ["ingress"], write: [], doc: "the parser ended with an error" },
   checksum_failed: { type: bool, read: ["ingress"], write: [], doc: "a verified checksum was wrong" },
   enqueue_depth: {

@@ -21,7 +21,7 @@ const words = {
     "recirculate_preserving_field_list truncate assert assume log_msg range optional selector Parser " +
     "VerifyChecksum Ingress Egress ComputeChecksum Deparser V1Switch",
   generated:
-    "main hdr meta standard_metadata packet INGRESS_CLONE PORT_METADATA_SIZE MIRROR_CLONE ORIGIN_INGRESS ORIGIN_CLONE PARSER_ERROR_OK headers_t metadata_t SwitchParser SwitchVerifyChecksum " +
+    "main hdr meta standard_metadata packet INGRESS_CLONE RESUBMITTED RECIRCULATED RESUBMIT RECIRCULATION_PORT PORT_METADATA_SIZE MIRROR_CLONE ORIGIN_INGRESS ORIGIN_CLONE PARSER_ERROR_OK headers_t metadata_t SwitchParser SwitchVerifyChecksum " +
     "SwitchIngress SwitchEgress SwitchComputeChecksum SwitchDeparser start accept reject",
 } as const;
 

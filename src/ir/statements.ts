@@ -32,7 +32,8 @@ export type StraightStatement =
   | Hash
   | Random
   | ExecuteMeter
-  | SendDigest;
+  | SendDigest
+  | SendAgain;
 
 export type Block = readonly Statement[];
 
@@ -128,6 +129,16 @@ export interface SendDigest extends Node {
   readonly kind: "digest";
   readonly digest: string;
   readonly values: readonly Expression[];
+}
+
+/**
+ * Sends the packet through ingress once more, from the parser on. `resubmit`: as it came, when ingress ends, whatever else has been said.
+ * `recirculate`: as it leaves egress, instead of being sent; a drop that comes later drops it. These metadata keep their values, all
+ * others are 0 again.
+ */
+export interface SendAgain extends Node {
+  readonly kind: "resubmit" | "recirculate";
+  readonly keep: readonly MetadataReference[];
 }
 
 export interface If extends Node {

@@ -101,6 +101,14 @@ export const tnaRules = {
     "random number that Tofino does not draw",
     "constant bounds with a power of two of numbers between them: Tofino draws bits",
   ),
+  GP1844: error(
+    "resubmit that Tofino cannot do",
+    "a resubmitted packet keeps the same metadata everywhere, 64 bits at most, and a drop that comes later drops it: exit after resubmit()",
+  ),
+  GP1845: error(
+    "recirculate that Tofino cannot do",
+    "a recirculated packet has its bytes alone, and leaves by the port that leads back: keep values in a header, and set no output port after recirculate()",
+  ),
   GP1843: error(
     "digest beyond Tofino's deparser",
     "at most 7 digests of at most 48 bytes each: tell less, or send the packet to the controller",

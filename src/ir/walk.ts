@@ -55,6 +55,9 @@ export function expressionsOf(s: Statement): readonly Expression[] {
       return [s.index];
     case "digest":
       return s.values;
+    case "resubmit":
+    case "recirculate":
+      return s.keep;
     case "if":
       return [s.condition];
     case "callAction":

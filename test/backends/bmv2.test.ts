@@ -9,6 +9,7 @@ import { Switch } from "../../src/switch/switch.ts";
 import { Dice } from "./dice.ts";
 import { externs } from "./externsprogram.ts";
 import { parserPrograms } from "./parserprograms.ts";
+import { passes } from "./passesprogram.ts";
 import { forwarding, zoo } from "./programs.ts";
 import { randomProgram } from "./randomprogram.ts";
 import { SimpleSwitch } from "./simpleswitch.ts";
@@ -25,6 +26,8 @@ const programs: readonly Program[] = [
   externs(),
   tofinoExterns(),
   nat(),
+  passes(),
+  passes(true),
   libra.ir,
   ...parserPrograms,
   ...[1, 2, 3].map((seed) => randomProgram(`random_${seed}`, new Dice(seed * 104729))),

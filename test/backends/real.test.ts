@@ -14,6 +14,7 @@ import { answer, calculator, question } from "./calculator.ts";
 import { Dice } from "./dice.ts";
 import { externs } from "./externsprogram.ts";
 import { parserPrograms } from "./parserprograms.ts";
+import { passes } from "./passesprogram.ts";
 import { forwarding, namesake, zoo } from "./programs.ts";
 import { randomProgram } from "./randomprogram.ts";
 import { tofinoExterns } from "./tna/externsprogram.ts";
@@ -104,6 +105,8 @@ const programs: readonly Program[] = [
   externs(),
   tofinoExterns(),
   nat(),
+  passes(),
+  passes(true),
   ...Object.values(examples).map((e) => e.ir),
   ...parserPrograms,
 ];

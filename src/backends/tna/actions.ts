@@ -6,7 +6,7 @@ import { localPart, type Names } from "../p4text/names.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import { exactLog2, isTofinoHash, tofinoHashes } from "./externs.ts";
 import { type FlowFacts, isDropPort } from "./flow.ts";
-import { checksumFailed } from "./intrinsics.ts";
+import { checksumFailed, RECIRCULATION_PORT } from "./intrinsics.ts";
 import type { Gress, LocalTarget, StatefulProgram, Step, TnaDigest, Unit } from "./lowered.ts";
 import type { Refuse } from "./refuse.ts";
 import { cellProgram, indexOf } from "./salu.ts";
@@ -64,9 +64,26 @@ function stepOf(
     case "popFront":
       // Refused with the headers.
       return [];
-    case "drop":
+    case "resubmit":
       return [
-        architecture(context.gress === "ingress" ? "ig_dprsr_md.drop_ctl" : "eg_dprsr_md.drop_ctl", 1n, 3),
+        architecture("ig_dprsr_md.resubmit_type", constantOf("RESUBMIT", 1n, 3)),
+        ...(context.facts.afterDrop.has(s) ? [undone] : []),
+      ];
+    case "recirculate":
+      return [
+        architecture("ig_tm_md.ucast_egress_port", constantOf(RECIRCULATION_PORT, 68n, 9)),
+        ...(context.facts.afterMulticast.has(s)
+          ? [architecture("ig_tm_md.mcast_grp_a", constantOf(undefined, 0n, 16))]
+          : []),
+        ...(context.facts.afterDrop.has(s) ? [undone] : []),
+      ];
+    case "drop":
+      if (context.facts.afterAgain.has(s)) context.refuse("GP1844", "a drop comes after resubmit", s.at);
+      return [
+        architecture(
+          context.gress === "ingress" ? "ig_dprsr_md.drop_ctl" : "eg_dprsr_md.drop_ctl",
+          constantOf(undefined, 1n, 3),
+        ),
       ];
     case "clone":
       return cloneSteps(value(s.session), context);
@@ -114,14 +131,7 @@ function stepOf(
       const digest = context.digests.find((d) => d.name === s.digest);
       if (digest === undefined) return [];
       const { constant, number } = digest;
-      const type = bit(3);
-      return [
-        {
-          kind: "architecture",
-          field: "ig_dprsr_md.digest_type",
-          value: { kind: "constant", type, value: BigInt(number), named: { name: constant, type } },
-        },
-      ];
+      return [architecture("ig_dprsr_md.digest_type", constantOf(constant, BigInt(number), 3))];
     }
   }
 }
@@ -138,7 +148,8 @@ function intrinsicWrite(
   { facts, refuse }: StepContext,
 ): readonly Step[] {
   if (s.target.kind !== "intrinsic") return [];
-  const undo = facts.afterDrop.has(s) ? [architecture("ig_dprsr_md.drop_ctl", 0n, 3)] : [];
+  const undo = facts.afterDrop.has(s) ? [undone] : [];
+  if (facts.afterAgain.has(s)) refuse("GP1845", `${s.target.name} is set after recirculate`, s.at);
   switch (s.target.name) {
     case "egress_port":
       if (isDropPort(s)) return [{ kind: "invalidate", field: "ig_tm_md.ucast_egress_port" }];
@@ -171,9 +182,17 @@ function packetColour(value: Expression, refuse: Refuse): Expression {
   return value.kind === "constant" && value.value === BigInt(colours.red) ? { ...value, value: 3n } : value;
 }
 
-function architecture(field: string, value: bigint, width: number): Step {
-  return { kind: "architecture", field, value: { kind: "constant", type: bit(width), value } };
+function architecture(field: string, value: Expression): Step {
+  return { kind: "architecture", field, value };
 }
+
+function constantOf(name: string | undefined, value: bigint, width: number): Expression {
+  const type = bit(width);
+  return { kind: "constant", type, value, ...(name === undefined ? {} : { named: { name, type } }) };
+}
+
+/** Takes a drop back. */
+const undone: Step = architecture("ig_dprsr_md.drop_ctl", constantOf(undefined, 0n, 3));
 
 /** A mirror session is 10 bits wide; what is wider names no session. */
 function cloneSteps(session: Expression, { clone }: StepContext): readonly Step[] {

@@ -13,6 +13,8 @@ interface State {
   readonly dropped: boolean;
   readonly unicast: boolean;
   readonly multicast: boolean;
+  /** Some path has sent the packet through ingress once more. */
+  readonly again?: "resubmit" | "recirculate";
   readonly ended: boolean;
 }
 
@@ -24,6 +26,8 @@ export interface FlowFacts {
   readonly afterDrop: ReadonlySet<StraightStatement>;
   readonly afterUnicast: ReadonlySet<StraightStatement>;
   readonly afterMulticast: ReadonlySet<StraightStatement>;
+  /** Drops after a resubmission, and output ports and groups after a recirculation. */
+  readonly afterAgain: ReadonlySet<StraightStatement>;
 }
 
 export function flowFacts(program: Program, gress: "ingress" | "egress"): FlowFacts {
@@ -43,6 +47,7 @@ class Flow implements FlowFacts {
   readonly afterDrop = new Set<StraightStatement>();
   readonly afterUnicast = new Set<StraightStatement>();
   readonly afterMulticast = new Set<StraightStatement>();
+  readonly afterAgain = new Set<StraightStatement>();
   readonly #program: Program;
 
   constructor(program: Program) {
@@ -88,7 +93,16 @@ class Flow implements FlowFacts {
     for (const e of expressionsOf(s)) this.#reads(e, state);
     switch (s.kind) {
       case "drop":
+        if (state.again === "resubmit") this.afterAgain.add(s);
         return { ...state, dropped: true };
+      case "resubmit":
+        if (state.dropped) this.afterDrop.add(s);
+        return { ...state, again: "resubmit", dropped: false };
+      case "recirculate":
+        if (state.again === "resubmit") return state;
+        if (state.dropped) this.afterDrop.add(s);
+        if (state.multicast) this.afterMulticast.add(s);
+        return { ...state, again: "recirculate", unicast: true, multicast: false, dropped: false };
       case "assign":
         break;
       default: {
@@ -101,6 +115,7 @@ class Flow implements FlowFacts {
     if (s.target.kind === "slice") this.#reads(s.target.operand, state);
     if (s.target.kind !== "intrinsic") return state;
     if (s.target.name !== "egress_port" && s.target.name !== "multicast_group") return state;
+    if (state.again === "recirculate") this.afterAgain.add(s);
     // The drop port sends nowhere: nothing to undo, and nothing that a group would come on top of.
     if (isDropPort(s)) return { ...state, unicast: false };
     if (state.dropped) this.afterDrop.add(s);
@@ -135,11 +150,13 @@ function wrote(state: State, name: string): State {
 function join(a: State, b: State): State {
   if (a.ended) return b;
   if (b.ended) return a;
+  const again = a.again ?? b.again;
   return {
     written: new Set([...a.written].filter((name) => b.written.has(name))),
     dropped: a.dropped || b.dropped,
     unicast: a.unicast || b.unicast,
     multicast: a.multicast || b.multicast,
+    ...(again === undefined ? {} : { again }),
     ended: false,
   };
 }

@@ -12,6 +12,16 @@ export interface IntrinsicNames {
 /** Value of the bridge header's first field. */
 export const ORIGIN_CLONE = "ORIGIN_CLONE";
 
+/** The port of pipe 0 from which packets come back to ingress. */
+export const RECIRCULATION_PORT = "RECIRCULATION_PORT";
+
+const inIngress: ReadonlySet<IntrinsicName> = new Set([
+  "checksum_failed",
+  "parser_failed",
+  "is_resubmitted",
+  "is_recirculated",
+]);
+
 /** How TNA spells what is read; undefined: Tofino 1 does not have it there. */
 const spelled: Record<Gress, Partial<Record<IntrinsicName, string>>> = {
   ingress: {
@@ -37,7 +47,7 @@ export const missing: Partial<Record<IntrinsicName, string>> = {
 };
 
 export function isSpelled(name: IntrinsicName, gress: Gress): boolean {
-  if (name === "checksum_failed" || name === "parser_failed") return gress === "ingress";
+  if (inIngress.has(name)) return gress === "ingress";
   if (name === "is_clone" || (name === "ingress_port" && gress === "egress")) return gress === "egress";
   return spelled[gress][name] !== undefined;
 }
@@ -49,6 +59,8 @@ export function intrinsicText(e: IntrinsicReference, gress: Gress, names: Intrin
     level: Level.EQUALITY,
   });
   if (e.name === "parser_failed") return test("ig_prsr_md.parser_err", "PARSER_ERROR_OK", "!=");
+  if (e.name === "is_resubmitted") return test("ig_intr_md.resubmit_flag", "1", "==");
+  if (e.name === "is_recirculated") return test("ig_intr_md.ingress_port", RECIRCULATION_PORT, "==");
   if (e.name === "is_clone") return test(`hdr.${names.bridge}.origin`, ORIGIN_CLONE, "==");
   if (e.name === "ingress_port" && gress === "egress")
     return { text: `hdr.${names.bridge}.ingress_port`, level: Level.POSTFIX };

@@ -40,8 +40,10 @@ import { checkHeaderKinds } from "./headers.ts";
 import type {
   ChecksumText,
   Gress,
+  HeaderTypeText,
   Instance,
   Member,
+  Resubmission,
   TnaAction,
   TnaActionProfile,
   TnaBlock,
@@ -54,6 +56,7 @@ import type {
 } from "./lowered.ts";
 import { parsers } from "./parsers.ts";
 import { keptByParser } from "./parsersteps.ts";
+import { resubmission } from "./passes.ts";
 import type { Refuse } from "./refuse.ts";
 import { tnaWords } from "./reserved.ts";
 import { checkRegister, indexOf } from "./salu.ts";
@@ -161,7 +164,10 @@ class ProgramLowering {
             { name: this.#clone.origin, type: bit(8) },
           ]),
     ];
+    const types = [...this.#ids.headerTypes.values(), this.#bridgeType, ...tnaWords];
+    const resubmitted = resubmission(p, types, this.#refuse);
     const parsed = parsers(p, {
+      resubmission: resubmitted,
       needs,
       bridge,
       checksumFlags: this.#checksumFlags,
@@ -181,8 +187,10 @@ class ProgramLowering {
       headerTypes: [
         ...(bridge === undefined ? [] : [this.#bridgeHeaderType(bridge)]),
         ...this.#headerTypes(),
+        ...(resubmitted === undefined ? [] : [resubmittedType(resubmitted)]),
       ],
       headers: [
+        ...(resubmitted === undefined ? [] : [{ name: resubmitted.header, type: resubmitted.type }]),
         ...(bridge === undefined ? [] : [{ name: bridge.header, type: bridge.type }]),
         ...p.headers.map((h) => ({
           name: h.name,
@@ -196,6 +204,8 @@ class ProgramLowering {
         ? {}
         : { clone: { ...this.#clone, ...(parsed.cut === undefined ? {} : { cut: parsed.cut }) } }),
       digests: this.#digests,
+      ...(resubmitted === undefined ? {} : { resubmission: resubmitted }),
+      recirculates: isRecirculating(p),
       ingressParser: parsed.ingress,
       egressParser: parsed.egress,
       controls,
@@ -665,4 +675,25 @@ function incrementalText(c: IncrementalChecksum): ChecksumText {
     fields: [...c.taken.flatMap((t) => t.fields.filter((f) => f !== c.target)), c.rest],
     ...(c.isGiven === undefined ? {} : { isGiven: c.isGiven.name }),
   };
+}
+
+function resubmittedType({ type, kept, padding }: Resubmission): HeaderTypeText {
+  const fields: readonly Member[] = kept.map((k) => ({ name: k.name, type: k.type }));
+  const rest: Member = { name: "padding", type: bit(padding), isPadding: true };
+  return {
+    name: type,
+    doc: "In front of resubmitted packets: what they keep.",
+    fields: padding === 0 ? fields : [...fields, rest],
+  };
+}
+
+/** Whether packets come back to ingress by a port, or somebody asks for it. */
+function isRecirculating(program: Program): boolean {
+  return [...placedStatements(program)].some(
+    ([s]) =>
+      s.kind === "recirculate" ||
+      expressionsOf(s).some((e) =>
+        [...deep(e)].some((n) => n.kind === "intrinsic" && n.name === "is_recirculated"),
+      ),
+  );
 }

@@ -2,7 +2,9 @@ import type {
   DataType,
   Diagnostic,
   Expression,
+  FieldReference,
   KeySet,
+  MetadataReference,
   MeterUnit,
   ParserStep,
   Program,
@@ -25,6 +27,9 @@ export interface TnaProgram {
   readonly bridge?: Bridge;
   readonly clone?: CloneNames;
   readonly digests: readonly TnaDigest[];
+  readonly resubmission?: Resubmission;
+  /** Some packets go to the port that leads back to ingress. */
+  readonly recirculates: boolean;
   readonly ingressParser: TnaParser;
   readonly egressParser: TnaParser;
   readonly controls: readonly TnaControl[];
@@ -73,6 +78,20 @@ export interface CloneNames {
   readonly origin: string;
   /** Bytes of the mirrored packet that egress needs, bridge header included, when a header has to be cut off behind them. */
   readonly cut?: { readonly bytes: number; readonly header: string };
+}
+
+/** The header that resubmitted packets have in front on their second way through the parser. */
+export interface Resubmission {
+  readonly header: string;
+  readonly type: string;
+  readonly kept: readonly {
+    readonly name: string;
+    readonly type: DataType;
+    /** Where the value comes from and goes to. */
+    readonly source: MetadataReference | FieldReference;
+  }[];
+  /** Bits behind the fields. */
+  readonly padding: number;
 }
 
 /** What the deparser of ingress sends to the control plane when it is asked for by number. */

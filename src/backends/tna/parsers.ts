@@ -1,10 +1,10 @@
-import type { ParserState, ParserStep, Program } from "../../ir/index.ts";
-import { extractedBy, instanceOf, widthOf } from "../../ir/index.ts";
+import type { Expression, ParserState, ParserStep, Program } from "../../ir/index.ts";
+import { bit, extractedBy, instanceOf, widthOf } from "../../ir/index.ts";
 import { Names } from "../p4text/names.ts";
 import type { IncrementalChecksum } from "./checksums.ts";
 import { bytesBefore, checkReparse, type EgressNeeds, longestPath, prunedStates } from "./egress.ts";
 import { ORIGIN_CLONE } from "./intrinsics.ts";
-import type { Bridge, CloneNames, TakenOut, TnaParser, TnaState } from "./lowered.ts";
+import type { Bridge, CloneNames, Resubmission, TakenOut, TnaParser, TnaState } from "./lowered.ts";
 import { checkReread } from "./parsersteps.ts";
 import type { Refuse } from "./refuse.ts";
 
@@ -13,6 +13,7 @@ export interface ParserInput {
   readonly bridge: Bridge | undefined;
   readonly checksumFlags: readonly { readonly header: string; readonly flag: string }[];
   readonly incremental: readonly IncrementalChecksum[];
+  readonly resubmission: Resubmission | undefined;
   /** The program has metadata, which start as zero. */
   readonly hasMetadata: boolean;
   readonly refuse: Refuse;
@@ -62,14 +63,18 @@ function isSentOn(step: ParserStep, program: Program): boolean {
 
 function ingressParser(
   program: Program,
-  { bridge, checksumFlags, incremental, hasMetadata }: ParserInput,
+  { bridge, checksumFlags, incremental, hasMetadata, resubmission }: ParserInput,
 ): TnaParser {
+  const start = new Names(["start", "accept", "reject", ...program.parser.map((s) => s.name)]);
+  // Resubmitted packets have what they keep where others have the port's data.
+  const packet = resubmission === undefined ? "start" : start.take("parse_packet");
+  const to = (name: string): string => (name === "start" ? packet : name);
   const states = program.parser.map((s, i): TnaState => {
     const checked = checksumFlags.filter((c) => extractedBy(s).includes(c.header));
     return {
-      name: s.name,
+      name: to(s.name),
       first:
-        i > 0
+        i > 0 || resubmission !== undefined
           ? []
           : [
               "packet.extract(ig_intr_md);",
@@ -83,14 +88,79 @@ function ingressParser(
         `${c.header}_checksum.add(hdr.${c.header});`,
         `meta.${c.flag} = ${c.header}_checksum.verify();`,
       ]),
-      transition: s.transition,
+      transition: renamed(s.transition, to),
     };
   });
+  if (resubmission !== undefined)
+    states.unshift(...entries(resubmission, packet, start, bridge, hasMetadata));
   const checksums = [
     ...checksumFlags.map((c) => `${c.header}_checksum`),
     ...incremental.map((c) => c.instance),
   ];
   return { checksums, states };
+}
+
+function renamed(t: ParserState["transition"], to: (name: string) => string): ParserState["transition"] {
+  if (t.kind === "goto") return { ...t, next: to(t.next) };
+  return { ...t, cases: t.cases.map((c) => ({ ...c, next: to(c.next) })), otherwise: to(t.otherwise) };
+}
+
+/** The start, and the ways to the packet of those that come for the first time and of those that come again. */
+function entries(
+  { header, kept }: Resubmission,
+  packet: string,
+  names: Names,
+  bridge: Bridge | undefined,
+  hasMetadata: boolean,
+): readonly TnaState[] {
+  const [first, again] = [names.take("parse_port_data"), names.take("parse_resubmitted")];
+  const flag: Expression = { kind: "parameter", name: "ig_intr_md.resubmit_flag", type: bit(1) };
+  const text = (m: Resubmission["kept"][number]["source"]): string =>
+    m.kind === "metadata" ? `meta.${m.name}` : `hdr.${m.header}.${m.field}`;
+  // Of those, a parser state may write a value only once.
+  const isKept = (field: string): boolean =>
+    kept.some((k) => text(k.source) === `hdr.${bridge?.header}.${field}`);
+  const [later, always] = [true, false].map((wanted) =>
+    (bridge?.metadata ?? []).filter((m) => isKept(m) === wanted),
+  );
+  return [
+    {
+      name: "start",
+      first: [
+        "packet.extract(ig_intr_md);",
+        ...cleared(hasMetadata),
+        ...bridgeStart(bridge === undefined ? undefined : { ...bridge, metadata: always ?? [] }),
+      ],
+      steps: [],
+      after: [],
+      transition: {
+        kind: "select",
+        keys: [flag],
+        cases: [{ values: [{ kind: "value", value: 1n }], next: again }],
+        otherwise: first,
+      },
+    },
+    {
+      name: first,
+      first: [
+        "packet.advance(PORT_METADATA_SIZE);",
+        ...(later ?? []).map((m) => `hdr.${bridge?.header}.${m} = 0;`),
+      ],
+      steps: [],
+      after: [],
+      transition: { kind: "goto", next: packet },
+    },
+    {
+      name: again,
+      first: [
+        `packet.extract(hdr.${header});`,
+        ...kept.map((k) => `${text(k.source)} = hdr.${header}.${k.name};`),
+      ],
+      steps: [],
+      after: [],
+      transition: { kind: "goto", next: packet },
+    },
+  ];
 }
 
 /** What a state takes out of a checksum: the fields of the headers that it reads, and at the checksum's own header the sum ends. */

@@ -8,6 +8,6 @@ export const tnaWords: readonly string[] = (
   "ReplicationId_t Resubmit ResubmitType_t SelectorAction SelectorMode_t Switch TofinoEgressParser TofinoIngressParser Wred " +
   "atcam_partition_index funnel_shift_right invalidate is_validated max min port_metadata_unpack sizeInBits sizeInBytes " +
   "IngressParsers EgressParsers SwitchIngressParser SwitchEgressParser SwitchIngressDeparser SwitchEgressDeparser " +
-  "MIRROR_CLONE ORIGIN_INGRESS ORIGIN_CLONE PORT_METADATA_SIZE PARSER_ERROR_OK pipe value result ig_intr_md ig_prsr_md " +
+  "RESUBMIT RECIRCULATION_PORT resubmit MIRROR_CLONE ORIGIN_INGRESS ORIGIN_CLONE PORT_METADATA_SIZE PARSER_ERROR_OK pipe value result ig_intr_md ig_prsr_md " +
   "ig_dprsr_md ig_tm_md eg_intr_md eg_dprsr_md eg_prsr_md eg_oport_md mirror"
 ).split(" ");

@@ -78,7 +78,9 @@ function writtenBy(s: StraightStatement): Bits | undefined {
 function readsOf(s: StraightStatement): readonly Bits[] {
   switch (s.kind) {
     case "digest":
-      // What is sent is kept until the packet leaves; nothing waits for it.
+    case "resubmit":
+    case "recirculate":
+      // What is sent has the value that it has when ingress ends; nothing waits for it.
       return [];
     default:
       return expressionsOf(s).flatMap(atomsOf);

@@ -20,6 +20,22 @@ export const INGRESS_CLONE: NamedConstant = {
   group: "standard_metadata.instance_type of a packet that was cloned in ingress",
 };
 
+const INSTANCE_TYPE = "standard_metadata.instance_type of a packet that ";
+
+/** Instance types of packets that come once more (simple_switch). */
+export const RESUBMITTED: NamedConstant = {
+  name: "RESUBMITTED",
+  type: bit(32),
+  value: 6n,
+  group: `${INSTANCE_TYPE}was resubmitted`,
+};
+export const RECIRCULATED: NamedConstant = {
+  name: "RECIRCULATED",
+  type: bit(32),
+  value: 4n,
+  group: `${INSTANCE_TYPE}was recirculated`,
+};
+
 const shared: Record<Exclude<IntrinsicName, "colour">, Mapping> = {
   ingress_port: { field: "ingress_port" },
   egress_port: { field: "egress_port" },
@@ -30,6 +46,14 @@ const shared: Record<Exclude<IntrinsicName, "colour">, Mapping> = {
   is_clone: {
     field: "instance_type",
     test: { operator: "==", text: INGRESS_CLONE.name, value: INGRESS_CLONE.value },
+  },
+  is_resubmitted: {
+    field: "instance_type",
+    test: { operator: "==", text: RESUBMITTED.name, value: RESUBMITTED.value },
+  },
+  is_recirculated: {
+    field: "instance_type",
+    test: { operator: "==", text: RECIRCULATED.name, value: RECIRCULATED.value },
   },
   parser_failed: { field: "parser_error", test: { operator: "!=", text: "error.NoError", value: 0n } },
   checksum_failed: { field: "checksum_error", test: { operator: "==", text: "1", value: 1n } },

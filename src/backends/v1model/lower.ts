@@ -30,6 +30,7 @@ import type {
   Step,
 } from "./lowered.ts";
 import { StraightLowering } from "./lowerstraight.ts";
+import { Passes } from "./passes.ts";
 import { storageType, toStorage } from "./storage.ts";
 
 /**
@@ -47,6 +48,8 @@ export function lower(source: Program): LoweredProgram {
     throw new BackendError("GP2001", "v1model", `header ${name} has the unknown type ${wanted}`, at);
   };
   const sums = loweredChecksums(program);
+  const passes = new Passes(program);
+  const egress = pipeline("egress", program.egress, ids, passes);
   return {
     source: program,
     headerTypes: [...headerTypes.values()],
@@ -60,11 +63,12 @@ export function lower(source: Program): LoweredProgram {
       type: ids.unionTypes.get(u.name) ?? u.name,
       members: u.members.map((m) => ({ name: m.name, type: typeOf(u.name, m.headerType, u.at) })),
     })),
-    metadata: [...program.metadata, ...sums.metadata],
+    metadata: [...program.metadata, ...sums.metadata, ...passes.metadata],
+    fieldLists: passes.lists,
     checksums: sums,
-    controls: program.controls.map((c) => new ControlLowering(c, ids).lower()),
-    ingress: pipeline("ingress", program.ingress, ids),
-    egress: pipeline("egress", program.egress, ids),
+    controls: program.controls.map((c) => new ControlLowering(c, ids, passes).lower()),
+    ingress: pipeline("ingress", program.ingress, ids, passes),
+    egress: { ...egress, block: [...passes.egress(), ...egress.block] },
     ...rejectState(program),
   };
 }
@@ -95,8 +99,8 @@ function rejectState(program: Program): { readonly rejectState?: string } {
   return { rejectState: name };
 }
 
-function pipeline(gress: Gress, block: Block, ids: Identifiers): LoweredPipeline {
-  const lowering = new BlockLowering(gress, ids, undefined);
+function pipeline(gress: Gress, block: Block, ids: Identifiers, passes: Passes): LoweredPipeline {
+  const lowering = new BlockLowering(gress, ids, undefined, passes);
   return { gress, block: lowering.block(block), instances: instancesOf(block, ids) };
 }
 
@@ -131,8 +135,10 @@ class ControlLowering {
   readonly #control: Control;
   readonly #own: ControlIdentifiers;
   readonly #ids: Identifiers;
+  readonly #passes: Passes;
 
-  constructor(control: Control, ids: Identifiers) {
+  constructor(control: Control, ids: Identifiers, passes: Passes) {
+    this.#passes = passes;
     this.#control = control;
     this.#ids = ids;
     this.#own = controlOf(ids, control.name);
@@ -177,7 +183,7 @@ class ControlLowering {
       actionProfiles: c.actionProfiles.map((p) => this.#profile(p)),
       actions: c.actions.map((a) => this.#action(a)),
       tables: c.tables.map((t) => this.#table(t)),
-      block: new BlockLowering(c.gress, this.#ids, c).block(c.apply),
+      block: new BlockLowering(c.gress, this.#ids, c, this.#passes).block(c.apply),
     };
   }
 
@@ -196,7 +202,7 @@ class ControlLowering {
   #action(action: Action): LoweredAction {
     const parameters = action.parameters.map((p): Local => ({ ...p, type: storageType(p.type) }));
     const scope = this.#own.scope.inner();
-    const straight = new StraightLowering(this.#control, this.#own, scope);
+    const straight = new StraightLowering(this.#control, this.#own, scope, this.#passes);
     return {
       name: action.name,
       local: identifier(this.#own.actions, action.name, "action", this.#control.name),
@@ -250,12 +256,12 @@ class BlockLowering {
   readonly #control: Control | undefined;
   readonly #straight: StraightLowering;
 
-  constructor(gress: Gress, ids: Identifiers, control: Control | undefined) {
+  constructor(gress: Gress, ids: Identifiers, control: Control | undefined, passes: Passes) {
     this.#gress = gress;
     this.#ids = ids;
     this.#control = control;
     const own = control === undefined ? undefined : controlOf(ids, control.name);
-    this.#straight = new StraightLowering(control, own, own?.scope.inner());
+    this.#straight = new StraightLowering(control, own, own?.scope.inner(), passes);
   }
 
   block(block: Block): LoweredBlock {

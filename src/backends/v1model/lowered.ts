@@ -21,6 +21,7 @@ import type {
 } from "../../ir/index.ts";
 
 import type { LoweredChecksums } from "./checksums.ts";
+import type { FieldList } from "./passes.ts";
 
 /**
  * The program as v1model has it, between the IR and its two written forms (P4_16 text and BMv2 JSON), so that both say the same:
@@ -35,6 +36,8 @@ export interface LoweredProgram {
   /** The program's, and what the backend needs beside it. */
   readonly metadata: readonly MetadataField[];
   readonly checksums: LoweredChecksums;
+  /** What packets keep that go through ingress once more. */
+  readonly fieldLists: readonly FieldList[];
   readonly controls: readonly LoweredControl[];
   readonly ingress: LoweredPipeline;
   readonly egress: LoweredPipeline;
@@ -154,6 +157,7 @@ export type Step =
     }
   | { readonly kind: "drop" }
   | { readonly kind: "clone"; readonly session: Expression }
+  | { readonly kind: "resubmit" | "recirculate"; readonly list: number }
   | {
       readonly kind: "read";
       readonly register: string;

@@ -13,6 +13,7 @@ import { type ControlIdentifiers, identifier } from "../p4text/identifiers.ts";
 import { Names } from "../p4text/names.ts";
 import { rewrite, some } from "../p4text/rewrite.ts";
 import type { Local, Step, StoredTarget } from "./lowered.ts";
+import type { Passes } from "./passes.ts";
 import { asIndex, fromStorage, storageType, toStorage } from "./storage.ts";
 
 /** Straight-line code of one scope: an action's body, or what stands in a control's apply. */
@@ -22,7 +23,15 @@ export class StraightLowering {
   readonly #own: ControlIdentifiers | undefined;
   readonly #names: Names | undefined;
 
-  constructor(control: Control | undefined, own: ControlIdentifiers | undefined, names: Names | undefined) {
+  readonly #passes: Passes;
+
+  constructor(
+    control: Control | undefined,
+    own: ControlIdentifiers | undefined,
+    names: Names | undefined,
+    passes: Passes,
+  ) {
+    this.#passes = passes;
     this.#owner = control?.name ?? "the pipeline";
     this.#control = control;
     this.#own = own;
@@ -71,6 +80,9 @@ export class StraightLowering {
         return [{ kind: "drop" }];
       case "clone":
         return [{ kind: "clone", session: asIndex(typedParameters(s.session)) }];
+      case "resubmit":
+      case "recirculate":
+        return this.#passes.steps(s);
       case "hash": {
         const { algorithm } = s;
         const fields = s.fields.map(typedParameters);

@@ -135,6 +135,8 @@ function setsOutput(s: StraightStatement): boolean {
   const target = targetOf(s);
   return (
     s.kind === "drop" ||
+    s.kind === "resubmit" ||
+    s.kind === "recirculate" ||
     (target?.kind === "intrinsic" && (target.name === "egress_port" || target.name === "multicast_group"))
   );
 }

@@ -92,6 +92,15 @@ export class TypeChecker {
         this.expression(s.session, context);
         this.unsigned(s.session, "clone session", s.at);
         break;
+      case "resubmit":
+      case "recirculate":
+        if (place.block !== "ingress") this.fail("GP1502", `${s.kind} stands in egress`, s.at);
+        for (const field of s.keep) {
+          const kind: string = field.kind;
+          if (kind !== "metadata") this.fail("GP1502", `${s.kind} keeps a ${kind}`, s.at);
+          else this.expression(field, context);
+        }
+        break;
       case "if":
         this.expression(s.condition, context);
         this.#condition(s.condition, s.at);

@@ -39,6 +39,8 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
     file("headers.p4", "headers and metadata", {
       usesOrigin: program.bridge?.origin === true,
       usesClone: program.clone !== undefined,
+      resubmits: program.resubmission !== undefined,
+      recirculates: program.recirculates,
       digests: program.digests.map((d) => `const DigestType_t ${d.constant} = ${d.number};`),
       types: [
         ...program.headerTypes.map((t) => render(headerTypeText(t))),
@@ -135,6 +137,17 @@ function deparserView(
       ]),
     );
   }
+  if (program.resubmission !== undefined) {
+    const { type, kept, padding } = program.resubmission;
+    const values = kept.map(({ source: m }) =>
+      m.kind === "metadata" ? `meta.${m.name}` : `hdr.${m.header}.${m.field}`,
+    );
+    ingress.push(
+      braces("if (ig_dprsr_md.resubmit_type == RESUBMIT)", [
+        concat(list(`resubmit.emit<${type}>({`, [...values, ...(padding === 0 ? [] : ["0"])], "});")),
+      ]),
+    );
+  }
   for (const d of program.digests)
     ingress.push(
       braces(`if (ig_dprsr_md.digest_type == ${d.constant})`, [
@@ -153,6 +166,7 @@ function deparserView(
     ingressChecksums: program.ingressChecksums.map((c) => c.instance),
     egressChecksums: program.egressChecksums.map((c) => c.instance),
     mirror: clone !== undefined,
+    resubmits: program.resubmission !== undefined,
     ...(cut === undefined
       ? { cut: "" }
       : {

@@ -117,6 +117,9 @@ function step(s: Step, scope: ActionScope): readonly JsonObject[] {
         op: "clone_ingress_pkt_to_egress",
         parameters: [session, { type: "hexstr", value: hexstr(BigInt(CLONE_FIELD_LIST), bytesFor(32)) }],
       }));
+    case "resubmit":
+    case "recirculate":
+      return [{ op: s.kind, parameters: [{ type: "hexstr", value: hexstr(BigInt(s.list)) }] }];
     case "hash":
       return hash(s, scope);
     case "meter":

@@ -37,7 +37,13 @@ export function bmv2Document(program: LoweredProgram): JsonObject {
   return {
     ...headerSections(program, scalars),
     header_union_stacks: [],
-    field_lists: usesClone(actions) ? [{ id: CLONE_FIELD_LIST, name: "fl", elements: [] }] : [],
+    field_lists: [
+      ...(usesClone(actions) ? [{ id: CLONE_FIELD_LIST, name: "fl", elements: [] }] : []),
+      ...program.fieldLists.map(({ id, fields }) => ({
+        ...{ id, name: `fl_${id}` },
+        elements: fields.map((name) => ({ type: "field", value: [SCALARS, metadataField(name)] })),
+      })),
+    ],
     errors: errorsOf(program).map((name, number) => [name, number]),
     enums: [],
     parsers: [parsed],

@@ -100,6 +100,9 @@ function stepText(s: Step, gress: Gress): readonly Doc[] {
       return ["mark_to_drop(standard_metadata);"];
     case "clone":
       return [list("clone(", ["CloneType.I2E", text(s.session)], ");")];
+    case "resubmit":
+    case "recirculate":
+      return [`${s.kind}_preserving_field_list(${s.list});`];
     case "hash": {
       const fields = group("{", nest(line, join(concat(",", line), s.fields.map(sized))), line, "}");
       const items = [

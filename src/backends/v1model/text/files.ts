@@ -2,7 +2,7 @@ import { comment, sentence } from "../../p4text/comments.ts";
 import { INDENT, render } from "../../p4text/layout.ts";
 import { body, type FileMaker, programFiles } from "../../p4text/programfiles.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
-import { INGRESS_CLONE } from "../intrinsics.ts";
+import { INGRESS_CLONE, RECIRCULATED, RESUBMITTED } from "../intrinsics.ts";
 import type { LoweredBlock, LoweredPipeline, LoweredProgram } from "../lowered.ts";
 import { blockText } from "./blocks.ts";
 import { checksumTexts } from "./checksums.ts";
@@ -19,7 +19,7 @@ export function p4Files(program: LoweredProgram): ReadonlyMap<string, string> {
     templates,
     program.source,
     program.controls,
-    [...program.source.constants, INGRESS_CLONE],
+    [...program.source.constants, INGRESS_CLONE, RESUBMITTED, RECIRCULATED],
     (file) => partFiles(program, file),
   );
 }

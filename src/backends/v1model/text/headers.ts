@@ -34,7 +34,19 @@ export function headersStruct(program: LoweredProgram): Doc {
 }
 
 export function metadataStruct(program: LoweredProgram): Doc {
-  return braces("struct metadata_t", members(program.metadata));
+  const listed = (name: string): string => {
+    const ids = program.fieldLists.filter((l) => l.fields.includes(name)).map((l) => l.id);
+    return ids.length === 0 ? "" : `@field_list(${ids.join(", ")}) `;
+  };
+  return braces(
+    "struct metadata_t",
+    memberTexts(
+      program.metadata.map((f) => ({
+        text: `${listed(f.name)}${typeName(f.type)} ${f.name};`,
+        doc: f.doc,
+      })),
+    ),
+  );
 }
 
 function members(fields: LoweredHeaderType["fields"], varbit?: LoweredHeaderType["varbit"]): readonly Doc[] {
