@@ -12,13 +12,13 @@ control SwitchIngress(inout headers_t hdr,
     PriorityQueue() priority_queue;
     DropPrecedence() drop_precedence;
     Forwarding() forwarding;
+    Ecmp() ecmp;
     Admission() admission;
     Slot() slot;
     Bitmap() bitmap;
     Grid() grid;
     Outcome() outcome;
     Answer() answer;
-    Ecmp() ecmp;
 
     apply {
         hdr.bridge.ingress_port = ig_intr_md.ingress_port;
@@ -29,6 +29,7 @@ control SwitchIngress(inout headers_t hdr,
             priority_queue.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             drop_precedence.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             forwarding.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+            ecmp.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             if (hdr.aggregation.isValid()) {
                 admission.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             }
@@ -40,10 +41,7 @@ control SwitchIngress(inout headers_t hdr,
                 grid.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             }
             outcome.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-            if (hdr.aggregation.isValid() && meta.local == 1) {
-                answer.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-            }
-            ecmp.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
+            answer.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
         }
     }
 }

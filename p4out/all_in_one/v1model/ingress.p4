@@ -8,19 +8,22 @@ control SwitchIngress(inout headers_t hdr,
     TrafficClass() traffic_class;
     PriorityQueue() priority_queue;
     Forwarding() forwarding;
+    Ecmp() ecmp;
     Admission() admission;
     Slot() slot;
     Bitmap() bitmap;
     Grid() grid;
     Outcome() outcome;
     Answer() answer;
-    Ecmp() ecmp;
 
     apply {
         from_controller.apply(hdr, meta, standard_metadata);
         traffic_class.apply(hdr, meta, standard_metadata);
         priority_queue.apply(hdr, meta, standard_metadata);
         forwarding.apply(hdr, meta, standard_metadata);
+        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
+            ecmp.apply(hdr, meta, standard_metadata);
+        }
         if (hdr.aggregation.isValid()) {
             admission.apply(hdr, meta, standard_metadata);
         }
@@ -36,9 +39,6 @@ control SwitchIngress(inout headers_t hdr,
         }
         if (hdr.aggregation.isValid() && meta.local == 1) {
             answer.apply(hdr, meta, standard_metadata);
-        }
-        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
-            ecmp.apply(hdr, meta, standard_metadata);
         }
     }
 }

@@ -108,7 +108,8 @@ function buildEcmp(p: ProgramBuilder, o: EcmpOptions): void {
   c.apply((s) => s.count(events, event.cast(bit(32))));
   // The route dropped the packet until a member takes it; one whose time to live has ended stays dropped.
   const isForwarded = forwarded.eq(forwarding.forwarded);
-  p.ingress("deliver", (s) => s.if(pending.eq(1).and(isForwarded), (then) => then.invoke(c)));
+  // Before aggregation, which answers other packets: on Tofino what both write would make this wait for the last lane.
+  p.ingress("route", (s) => s.if(pending.eq(1).and(isForwarded), (then) => then.invoke(c)));
 }
 
 /** What the ways to choose share. */

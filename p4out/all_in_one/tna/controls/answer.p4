@@ -136,7 +136,11 @@ control Answer(inout headers_t hdr,
     }
 
     apply {
-        reply.apply();
-        events.count(meta.aggregation_event);
+        if (hdr.aggregation.isValid() && meta.local == 1) {
+            reply.apply();
+        }
+        if (hdr.aggregation.isValid() && meta.local == 1) {
+            events.count(meta.aggregation_event);
+        }
     }
 }
