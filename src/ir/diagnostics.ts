@@ -117,8 +117,8 @@ export const rules = {
   ),
   GP1506: error("object is never used", "apply it, call it, or remove it"),
   GP1601: error(
-    "register accessed twice on one path",
-    "one access per packet and register: merge the two updates or use two registers",
+    "memory accessed twice on one path",
+    "one access per packet and register, counter or meter: merge the two or use two of them",
   ),
   GP1602: error(
     "memory is not available here",

@@ -89,4 +89,9 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: 'p.ingress("route", (s) => s.set(intrinsic.egress_port, 99));',
     right: 'p.ingress("route", (s) => s.set(intrinsic.egress_port, 3));',
   },
+  GP1861: {
+    why: "A sum goes over two containers of 32 bits at most; one that saturates stays in one.",
+    wrong: 'const t = p.metadata("t", bit(48));\np.ingress("route", (s) => s.set(t, t.addSat(1)));',
+    right: 'const t = p.metadata("t", bit(48));\np.ingress("route", (s) => s.set(t, t.add(1)));',
+  },
 };

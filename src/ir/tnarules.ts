@@ -89,6 +89,14 @@ export const tnaRules = {
     "checksum that Tofino cannot keep right",
     "Tofino does not see the payload: over it, a checksum is not verified (verify: false) and only what ingress writes of whole fields is put right",
   ),
+  GP1860: error(
+    "NoAction in a table with a counter",
+    "on Tofino actions count for their table, and NoAction does nothing for any: let the entries run an empty action of the table's own",
+  ),
+  GP1861: error(
+    "sum that is too wide",
+    "Tofino adds and subtracts at most 64 bits, and 32 where the result saturates: compute in parts, or build for v1model",
+  ),
   GP1899: error(
     "refused by Tofino's own compiler",
     "what it says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",

@@ -10,6 +10,7 @@ import { checksumFailed, RECIRCULATION_PORT } from "./intrinsics.ts";
 import type { Gress, LocalTarget, StatefulProgram, Step, TnaDigest, Unit } from "./lowered.ts";
 import type { Refuse } from "./refuse.ts";
 import { cellProgram, indexOf } from "./salu.ts";
+import { isHashed } from "./stages.ts";
 
 /** What the steps of one control need to know of the program around them. */
 export interface StepContext {
@@ -56,7 +57,7 @@ function stepOf(
     case "assign":
       return s.target.kind === "intrinsic"
         ? intrinsicWrite(s, value(s.value), context)
-        : [{ kind: "assign", target: s.target, value: value(s.value) }];
+        : [{ kind: "assign", target: s.target, value: value(s.value), ...hash(s) }];
     case "setValidity":
       // A header that egress does not parse is cut off by the mirror session, or not there.
       return context.emitted === undefined || context.emitted.has(s.header) ? [s] : [];
@@ -136,6 +137,10 @@ function stepOf(
   }
 }
 
+function hash(s: StraightStatement): { readonly inHash?: true } {
+  return isHashed(s) ? { inHash: true } : {};
+}
+
 function resized(e: Expression, width: number): Expression {
   if (e.type.kind === "bit" && e.type.width === width) return e;
   if (e.kind === "constant") return { ...e, type: bit(width) };
@@ -155,14 +160,14 @@ function intrinsicWrite(
       if (isDropPort(s)) return [{ kind: "invalidate", field: "ig_tm_md.ucast_egress_port" }];
       if (facts.afterMulticast.has(s))
         refuse("GP1813", "an output port is set after a multicast group", s.at);
-      return [{ kind: "architecture", field: "ig_tm_md.ucast_egress_port", value }, ...undo];
+      return [{ kind: "architecture", field: "ig_tm_md.ucast_egress_port", value, ...hash(s) }, ...undo];
     case "multicast_group": {
       const isNone = value.kind === "constant" && value.value === 0n;
       const unicast = facts.afterUnicast.has(s) && !isNone;
       if (unicast && value.kind !== "constant")
         refuse("GP1813", "a multicast group that is not a constant is set after an output port", s.at);
       return [
-        { kind: "architecture", field: "ig_tm_md.mcast_grp_a", value },
+        { kind: "architecture", field: "ig_tm_md.mcast_grp_a", value, ...hash(s) },
         ...(unicast ? [{ kind: "invalidate", field: "ig_tm_md.ucast_egress_port" } as const] : []),
         ...(isNone ? [] : undo),
       ];
@@ -170,7 +175,21 @@ function intrinsicWrite(
     case "colour":
       return [{ kind: "architecture", field: "ig_tm_md.packet_color", value: packetColour(value, refuse) }];
     case "priority":
-      return [{ kind: "architecture", field: "ig_tm_md.qid", value, cast: bit(5) }];
+      return [
+        isHashed(s)
+          ? {
+              kind: "architecture",
+              field: "ig_tm_md.qid",
+              value: {
+                kind: "concat",
+                type: bit(5),
+                left: { kind: "constant", type: bit(2), value: 0n },
+                right: value,
+              },
+              inHash: true,
+            }
+          : { kind: "architecture", field: "ig_tm_md.qid", value, cast: bit(5) },
+      ];
     default:
       return [];
   }

@@ -13,8 +13,10 @@ import { bit } from "../../ir/index.ts";
 import { deep, expressionsOf } from "../../ir/walk.ts";
 import { localPart, Names } from "../p4text/names.ts";
 import { rewrite } from "../p4text/rewrite.ts";
+import { isStateful, usesStateAfter } from "./apart.ts";
 import type { Refuse } from "./refuse.ts";
-import { areRelated, stagesOf } from "./stages.ts";
+import { areRelated, isHashed, stagesOf } from "./stages.ts";
+import { withValues } from "./values.ts";
 
 const BIT = bit(1);
 
@@ -38,7 +40,13 @@ export function continued(program: Program, refuse: Refuse): Program {
     const found = new Map<string, Continuation>();
     for (const a of c.actions) {
       const tables = c.tables.filter((t) => t.actions.includes(a.name) || t.defaultAction.action === a.name);
-      const parts = tables.length === 0 ? undefined : split(a);
+      const parts =
+        tables.length === 0
+          ? undefined
+          : split(
+              a,
+              tables.some((t) => usesStateAfter(a, t, c.actions)),
+            );
       if (parts === undefined) continue;
       if (tables.length > 1)
         refuse("GP1806", `action ${a.name} of ${tables.length} tables needs several stages`, a.at);
@@ -65,12 +73,17 @@ export function continued(program: Program, refuse: Refuse): Program {
  */
 function split(
   a: Action,
+  isStateAfter: boolean,
 ): { readonly first: readonly StraightStatement[]; readonly rest: readonly StraightStatement[] } | undefined {
   const [stage = [], ...later] = stagesOf(a.body, () => {});
   const first: StraightStatement[] = [];
   const left: StraightStatement[] = [];
   for (const s of stage) {
-    const isLeft = readsData(s) || left.some((other) => areRelated(other, s));
+    const isLeft =
+      readsData(s) ||
+      isHashed(s) ||
+      (isStateAfter && isStateful(s)) ||
+      left.some((other) => areRelated(other, s));
     (isLeft ? left : first).push(s);
   }
   const rest = [...left, ...later.flat()];
@@ -149,34 +162,15 @@ function continuationOf(
 function withKept(s: StraightStatement, kept: ReadonlyMap<string, MetadataReference>): StraightStatement {
   const e = (x: Expression): Expression =>
     rewrite(x, (n) => (n.kind === "parameter" ? (kept.get(n.name) ?? n) : undefined));
-  switch (s.kind) {
-    case "assign":
-      return { ...s, value: e(s.value) };
-    case "registerUpdate":
-      return {
-        ...s,
-        index: e(s.index),
-        next: e(s.next),
-        ...(s.output === undefined ? {} : { output: e(s.output) }),
-      };
-    case "count":
-      return { ...s, index: e(s.index) };
-    case "clone":
-      return { ...s, session: e(s.session) };
-    case "hash":
-      return { ...s, fields: s.fields.map(e) };
-    case "meter":
-      return { ...s, index: e(s.index) };
-    default:
-      return s;
-  }
+  return withValues(s, e);
 }
 
 function withRests(block: Block, c: Control, found: ReadonlyMap<string, Continuation>): Block {
+  // One action of a table has run, so what they go on with are branches of one condition.
   const restsOf = (actions: readonly string[]): readonly Statement[] =>
-    [...new Set(actions)].flatMap((name): readonly Statement[] => {
+    [...new Set(actions)].toReversed().reduce<readonly Statement[]>((others, name) => {
       const parts = found.get(name);
-      if (parts === undefined) return [];
+      if (parts === undefined) return others;
       const one: Expression = { kind: "constant", type: BIT, value: 1n };
       const condition: Expression = {
         kind: "binary",
@@ -185,8 +179,8 @@ function withRests(block: Block, c: Control, found: ReadonlyMap<string, Continua
         left: parts.flag,
         right: one,
       };
-      return [{ kind: "if", condition, whenTrue: [call(parts.rest)], whenFalse: [] }];
-    });
+      return [{ kind: "if", condition, whenTrue: [call(parts.rest)], whenFalse: others }];
+    }, []);
   return block.flatMap((s): readonly Statement[] => {
     switch (s.kind) {
       case "if":

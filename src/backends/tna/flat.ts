@@ -166,10 +166,23 @@ class Distribution {
     if (found.includes(undefined) || leavesOf(s).some((l) => l.kind === "exit")) return [s];
     const wanted = found.flatMap((l) => l ?? []).sort((a, b) => a - b);
     if (wanted.length < 2) return this.#oneByOne(s);
-    if (!this.#isStable(s)) return [s];
+    if (!this.#isStable(s) || this.#sharesMemory(s)) return [s];
     return wanted
       .flatMap((level) => this.#cut(s, level))
       .flatMap((part) => (part.kind === "if" ? this.#oneByOne(part) : [part]));
+  }
+
+  /**
+   * Whether two branches use one register or counter. Tofino has it in one stage, for tables of which a packet meets one; the compiler
+   * sees that they are branches of one condition, and not that two conditions exclude each other.
+   */
+  #sharesMemory(s: TnaStatement): boolean {
+    if (s.kind !== "if" && s.kind !== "applyTable") return false;
+    const [one, other] = s.kind === "if" ? [s.whenTrue, s.whenFalse] : [s.hit, s.miss];
+    const memory = (block: TnaBlock): ReadonlySet<string> =>
+      new Set(block.flatMap((t) => leavesOf(t)).flatMap((t) => this.#scopes.memoryOf(t, this.#scope)));
+    const [first, second] = [memory(one), memory(other)];
+    return [...first].some((name) => second.has(name)) || childrenOf(s).some((t) => this.#sharesMemory(t));
   }
 
   /** Many stateful programs or tables behind one condition, each with the condition for itself. */

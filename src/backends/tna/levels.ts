@@ -55,6 +55,22 @@ export class Scopes {
     const control = this.controlOf(s.instance);
     return this.block(control).flatMap((t) => this.writesOf(t, control));
   }
+
+  /** The registers and counters that a statement uses itself. */
+  memoryOf(s: TnaStatement, scope: string): readonly string[] {
+    const { actions, tables } = this.objects(scope);
+    const locals =
+      s.kind === "callAction"
+        ? [s.local]
+        : s.kind === "applyTable"
+          ? (tables.get(s.local)?.actions ?? []).map((a) => a.local)
+          : [];
+    return locals.flatMap((local) => {
+      const action = actions.get(local);
+      const counters = (action?.steps ?? []).flatMap((t) => (t.kind === "count" ? [t.counterLocal] : []));
+      return [...counters, ...(action?.updates ?? []).map((u) => u.register)];
+    });
+  }
 }
 
 /** The statements of the blocks directly within. */

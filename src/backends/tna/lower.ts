@@ -27,6 +27,7 @@ import { counterDoc } from "../p4text/declarations.ts";
 import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
 import { localPart, Names } from "../p4text/names.ts";
 import { localised, type StepContext, stepsOf, temporaries, withChecksums } from "./actions.ts";
+import { apart } from "./apart.ts";
 import { checkProgram } from "./check.ts";
 import { type IncrementalChecksum, isBeyondHeader, withIncrementalChecksums } from "./checksums.ts";
 import { gatewayCondition } from "./conditions.ts";
@@ -54,6 +55,7 @@ import type {
   TnaStatement,
   TnaTable,
 } from "./lowered.ts";
+import { withOperands } from "./operands.ts";
 import { parsers } from "./parsers.ts";
 import { keptByParser } from "./parsersteps.ts";
 import { resubmission } from "./passes.ts";
@@ -100,7 +102,10 @@ class ProgramLowering {
       .map((m) => m.name)
       .filter((name) => read.has(name) && isWrittenInIngress(source, name));
     this.#bridgeHeader = new Names(source.headers.map((h) => h.name)).take("bridge");
-    const program = continued(inBridge(source, this.#bridged, this.#bridgeHeader), this.#refuse);
+    const program = continued(
+      withOperands(inBridge(source, this.#bridged, this.#bridgeHeader)),
+      this.#refuse,
+    );
     this.#program = program;
     this.#ids = identifiers(program, tnaWords);
     this.#facts = { ingress: flowFacts(program, "ingress"), egress: flowFacts(program, "egress") };
@@ -454,7 +459,8 @@ class ProgramLowering {
               counterLocal: identifier(own.counters, count, "counter", c.name, "tna"),
             },
           ];
-    const parts = stages.length === 0 ? [[]] : stages;
+    const all = tables.length > 0 ? stages : stages.flatMap(apart);
+    const parts = all.length === 0 ? [[]] : all;
     return parts.map((statements, i) => {
       const suffix = parts.length === 1 ? "" : `_${partName(statements, i)}`;
       const partLocal = suffix === "" ? local : context.names.take(`${local}${suffix}`);
@@ -478,6 +484,8 @@ class ProgramLowering {
 
   #table(t: Table, c: Control): TnaTable {
     const own = this.#own(c);
+    if (t.directCounter !== undefined && t.actions.includes(NO_ACTION))
+      this.#refuse("GP1860", `entries of ${t.name} may run NoAction`, t.at);
     const reference = (name: string, defaultOnly: boolean) => ({
       name,
       local: name === NO_ACTION ? NO_ACTION : identifier(own.actions, name, "action", c.name, "tna"),
@@ -592,13 +600,14 @@ class BlockLowering {
   /** Statements of one stage stay as they are; the compiler would put dependent ones into one action, and refuse that. */
   #run(statements: readonly StraightStatement[]): readonly TnaStatement[] {
     const { names, refuse, owner } = this.#context;
-    const stages = stagesOf(statements, refuse);
+    const stages = stagesOf(statements, refuse).flatMap(apart);
     if (stages.length === 1) {
       const { steps, updates, units } = stepsOf(stages[0] ?? [], owner, this.#context);
       // The compiler makes tables of their own of assignments to parts of one field, unless one action has them all.
       const hasParts =
         steps.length > 1 && steps.some((s) => s.kind === "assign" && s.target.kind === "slice");
-      if (updates.length + units.length === 0 && !hasParts) return [{ kind: "steps", steps }];
+      const isInHash = steps.some((s) => "inHash" in s);
+      if (updates.length + units.length === 0 && !hasParts && !isInHash) return [{ kind: "steps", steps }];
     }
     return stages.map((stage) => {
       const local = names.take("step_1", "");

@@ -270,7 +270,13 @@ export interface LocalTarget {
 }
 
 export type Step =
-  | { readonly kind: "assign"; readonly target: Target | LocalTarget; readonly value: Expression }
+  | {
+      readonly kind: "assign";
+      readonly target: Target | LocalTarget;
+      readonly value: Expression;
+      /** The hash unit moves the bits. */
+      readonly inHash?: boolean;
+    }
   | { readonly kind: "declare"; readonly local: LocalTarget; readonly value: Expression }
   /** A value for the traffic manager or the deparser, by its name in the architecture. */
   | {
@@ -278,6 +284,7 @@ export type Step =
       readonly field: string;
       readonly value: Expression;
       readonly cast?: DataType;
+      readonly inHash?: boolean;
     }
   | { readonly kind: "invalidate"; readonly field: string }
   | SetValidity

@@ -36,6 +36,12 @@ export function areRelated(before: StraightStatement, s: StraightStatement): boo
 function distance(before: StraightStatement, s: StraightStatement): 0 | 1 | undefined {
   // One action runs one stateful program, and computes one index.
   if (usesIndex(before) && usesIndex(s)) return 1;
+  const apart = distanceOfData(before, s);
+  // What the hash unit moves is an action of its own.
+  return apart !== undefined && (isHashed(before) || isHashed(s)) ? 1 : apart;
+}
+
+function distanceOfData(before: StraightStatement, s: StraightStatement): 0 | 1 | undefined {
   const written = writtenBy(before);
   const reads = written === undefined ? [] : readsOf(s).filter((r) => overlaps(r, written));
   if (written === undefined || reads.length === 0) {
@@ -148,8 +154,18 @@ function isOperand(e: Expression): boolean {
   return e.kind === "cast" ? isOperand(e.operand) : isAtom(e);
 }
 
+/** A move that Tofino's hash unit makes: it takes bits from anywhere and puts them anywhere, which an ALU cannot. */
+export interface HashedMove extends Assign {
+  readonly inHash: true;
+}
+
+export function isHashed(s: object): boolean {
+  return "inHash" in s;
+}
+
 /** One operation a statement. */
 function decompose(s: Assign, refuse: Refuse): readonly StraightStatement[] {
+  if (isHashed(s)) return [s];
   const { target, value } = s;
   const at = value.at ?? s.at;
   const refused = (message: string): readonly StraightStatement[] => {
@@ -195,6 +211,10 @@ function isBitwise(e: Expression): boolean {
   return isOperand(e.left) && isOperand(e.right);
 }
 
+/** The carry goes from one container to one more; what saturates is one container. */
+const SUM_BITS = 64;
+const SATURATING_BITS = 32;
+
 function binary(s: Assign, refuse: Refuse): readonly StraightStatement[] {
   const { target, value } = s;
   if (value.kind !== "binary") return [s];
@@ -205,6 +225,9 @@ function binary(s: Assign, refuse: Refuse): readonly StraightStatement[] {
     else if (!isAtom(left)) refuse("GP1809", "a shift of a computed value", at);
     return [s];
   }
+  const most = operator === "+" || operator === "-" ? SUM_BITS : SATURATING_BITS;
+  if (["+", "-", "|+|", "|-|"].includes(operator) && widthOf(value.type) > most)
+    refuse("GP1861", `${operator} of ${widthOf(value.type)} bits, and the most is ${most}`, at);
   if (!["+", "-", "|+|", "|-|", "&", "|", "^"].includes(operator)) {
     refuse("GP1809", `a Tofino action has no ${operator}`, at);
     return [s];

@@ -17,7 +17,7 @@ interface State {
 
 const fresh: State = { applied: new Map(), accessed: new Map(), outputSet: false, ended: false };
 
-/** Control flow: tables and registers once per path, controls without circles, output port set, nothing unused. */
+/** Control flow: tables, registers, counters and meters once per path, controls without circles, output port set, nothing unused. */
 export function checkFlow(program: Program, names: Names, report: Report): void {
   if (checkControls(program, names, report)) {
     const ingress = new Flow(names, report, "ingress");
@@ -98,10 +98,16 @@ class Flow {
 
   #straight(s: StraightStatement, before: State, at: SourceLocation | undefined): State {
     const state = setsOutput(s) ? { ...before, outputSet: true } : before;
-    if (s.kind !== "registerUpdate") return state;
-    if (state.accessed.has(s.register))
-      this.#twice("GP1601", `register ${s.register} is used`, state.accessed.get(s.register), s.at ?? at);
-    return { ...state, accessed: new Map(state.accessed).set(s.register, s.at ?? at) };
+    const memory = memoryOf(s);
+    if (memory === undefined) return state;
+    if (state.accessed.has(memory.name))
+      this.#twice(
+        "GP1601",
+        `${memory.kind} ${memory.name} is used`,
+        state.accessed.get(memory.name),
+        s.at ?? at,
+      );
+    return { ...state, accessed: new Map(state.accessed).set(memory.name, s.at ?? at) };
   }
 
   /** BMv2 gives a table one successor for each outcome, so applications on different paths must go on alike. */
@@ -127,6 +133,20 @@ class Flow {
     this.#reported.add(what);
     const message = `${what} twice on one path${firstIn(first)}`;
     this.#report({ code, message, at, ...(code === "GP1601" ? { target: "tna" } : {}) });
+  }
+}
+
+/** The memory of the switch that a statement uses. */
+function memoryOf(s: StraightStatement): { readonly kind: string; readonly name: string } | undefined {
+  switch (s.kind) {
+    case "registerUpdate":
+      return { kind: "register", name: s.register };
+    case "count":
+      return { kind: "counter", name: s.counter };
+    case "meter":
+      return { kind: "meter", name: s.meter };
+    default:
+      return undefined;
   }
 }
 

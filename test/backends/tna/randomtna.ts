@@ -1,4 +1,5 @@
 import { checkTna } from "../../../src/backends/index.ts";
+import { check } from "../../../src/ir/check/check.ts";
 import type {
   Action,
   ActionParameter,
@@ -6,6 +7,7 @@ import type {
   BinaryOperator,
   Block,
   Control,
+  Diagnostic,
   Expression,
   FieldReference,
   KeySet,
@@ -17,7 +19,8 @@ import type {
   Table,
   Target,
 } from "../../../src/ir/index.ts";
-import { bit, int, NO_ACTION, widthOf } from "../../../src/ir/index.ts";
+import { bit, int, NO_ACTION, severityOf, widthOf } from "../../../src/ir/index.ts";
+import { deep, expressionsOf } from "../../../src/ir/walk.ts";
 import { Dice } from "../dice.ts";
 import {
   binary,
@@ -46,6 +49,8 @@ const HEADERS = {
   eth: { dst: 48, src: 48, type: 16 },
   a: { f8: 8, g8: 8, h16: 16, i32: 32, j32: 32, k4: 4, l12: 12 },
   b: { x8: 8, y16: 16, z32: 32, w9: 9, v7: 7 },
+  // Put in and taken off; nothing reads it, since nobody knows what is in a header that was put in.
+  c: { u8: 8, t24: 24 },
 } as const;
 const METADATA = { m1: 1, m8: 8, n8: 8, m16: 16, m32: 32, n32: 32, m9: 9, m48: 48 } as const;
 
@@ -55,23 +60,29 @@ const ofMetadata = Object.entries(METADATA).map(([name, width]) => meta(name, bi
 const type = field("eth", "type", bit(16));
 const f8 = field("a", "f8", bit(8));
 
+/** Rules that a program breaks, of P4 and of Tofino. */
+export function broken(p: Program): readonly Diagnostic[] {
+  const found = check(p).filter((d) => severityOf(d) === "error");
+  return found.length > 0 ? found : checkTna(p);
+}
+
 /**
  * A random program of what Tofino 1 has: tables of all match kinds, actions, stateful updates, counters, conditions, headers put in and
- * taken off, clones, queues, exits; about half of what comes out is beyond a rule of ours, and thrown away.
+ * taken off, clones, queues, exits. What is beyond a rule is thrown away, and the next one is tried.
  */
 export function randomTna(name: string, seed: number): Program {
   for (let i = 0; ; i++) {
-    const made = attempt(name, new Dice(seed * 7919 + i * 104_729));
-    if (checkTna(made).length === 0) return made;
+    const made = attempt(name, seed * 7919 + i * 104_729);
+    if (broken(made).length === 0) return made;
   }
 }
 
-function attempt(name: string, dice: Dice): Program {
-  const controls = [
-    new RandomControl("first", "ingress", dice).make(),
-    new RandomControl("second", "ingress", dice).make(),
-    new RandomControl("last", "egress", dice).make(),
-  ];
+/** A random program that may break a rule; about one in four does. */
+export function attempt(name: string, seed: number): Program {
+  const dice = new Dice(seed);
+  const made = (control: string, gress: "ingress" | "egress") =>
+    new RandomControl(control, gress, dice).make();
+  const controls = [made("first", "ingress"), made("second", "ingress"), made("last", "egress")];
   return program(name, {
     ports: 16,
     headerTypes: Object.entries(HEADERS).map(([header, fields]) => ({
@@ -104,7 +115,17 @@ function attempt(name: string, dice: Dice): Program {
           otherwise: "accept",
         },
       },
-      { name: "parse_b", steps: [extract("b")], transition: { kind: "goto", next: "accept" } },
+      {
+        name: "parse_b",
+        steps: [extract("b")],
+        transition: {
+          kind: "select",
+          keys: [field("b", "v7", bit(7))],
+          cases: [{ values: [{ kind: "value", value: 5n }], next: "parse_c" }],
+          otherwise: "accept",
+        },
+      },
+      { name: "parse_c", steps: [extract("c")], transition: { kind: "goto", next: "accept" } },
     ],
     controls,
     ingress: [
@@ -113,9 +134,12 @@ function attempt(name: string, dice: Dice): Program {
       when(valid("a"), [{ kind: "applyControl", control: "second" }]),
     ],
     egress: [{ kind: "applyControl", control: "last" }],
-    deparser: ["eth", "a", "b"],
+    deparser: ["eth", "a", "b", "c"],
   });
 }
+
+/** Bytes that lead the parser to headers: what ingress writes there, egress would follow. */
+const LEADING = new Set(["eth.type", "a.f8", "b.v7"]);
 
 class RandomControl {
   readonly #name: string;
@@ -123,6 +147,9 @@ class RandomControl {
   readonly #dice: Dice;
   readonly #actions: Action[] = [];
   readonly #tables: Table[] = [];
+  /** Registers and counters that no statement uses yet: two uses would meet on some path. */
+  readonly #unused = new Set(["r8", "r16", "r32", "s16", "s32", "seen", "met"]);
+  readonly #used: string[] = [];
 
   constructor(name: string, gress: "ingress" | "egress", dice: Dice) {
     this.#name = name;
@@ -131,16 +158,31 @@ class RandomControl {
   }
 
   make(): Control {
-    for (let i = 0; i < 4; i++) this.#actions.push(this.#action(i));
-    const apply = this.#block(2);
+    const apply = this.#block(1, 1 + this.#dice.below(3));
     return control(this.#name, {
       gress: this.#gress,
       apply,
       actions: this.#actions,
       tables: this.#tables,
-      registers: [8, 16, 32].map((w) => ({ name: `${this.#name}.r${w}`, type: bit(w), size: 256 })),
-      counters: [{ name: `${this.#name}.seen`, size: 256, unit: "both" }],
+      registers: this.#used
+        .filter((o) => /^[rs]\d/.test(o))
+        .map((o) => ({ name: `${this.#name}.${o}`, type: bit(Number(o.slice(1))), size: 256 })),
+      counters: this.#used
+        .filter((o) => !/^[rs]\d/.test(o))
+        .map((o) => ({ name: `${this.#name}.${o}`, size: 256, unit: this.#dice.pick("both", "packets") })),
     });
+  }
+
+  /** An object that nothing uses yet; now and then one that is used, perhaps on another path. */
+  #take(isIt: (name: string) => boolean): string | undefined {
+    const used = this.#used.filter(isIt);
+    if (used.length > 0 && this.#dice.below(4) === 0) return this.#oneOf(used);
+    const free = [...this.#unused].filter(isIt);
+    if (free.length === 0) return undefined;
+    const taken = this.#oneOf(free);
+    this.#unused.delete(taken);
+    this.#used.push(taken);
+    return taken;
   }
 
   #oneOf<T>(list: readonly T[]): T {
@@ -160,6 +202,16 @@ class RandomControl {
     return this.#oneOf(fitting.length === 0 ? this.#places : fitting);
   }
 
+  /** A place that may be written. */
+  #writable(width?: number): Place {
+    const fitting = this.#places.filter(
+      (p) =>
+        (width === undefined || widthOf(p.type) === width) &&
+        !(p.kind === "field" && LEADING.has(`${p.header}.${p.field}`)),
+    );
+    return this.#oneOf(fitting);
+  }
+
   #atom(width: number, parameters: readonly ActionParameter[]): Expression {
     const given = parameters.find((p) => widthOf(p.type) === width);
     if (given !== undefined && this.#dice.below(2) === 0) return parameter(given.name, given.type);
@@ -172,7 +224,10 @@ class RandomControl {
   #value(width: number, parameters: readonly ActionParameter[]): Expression {
     const dice = this.#dice;
     const atom = () => this.#atom(width, parameters);
-    const op = () => dice.pick<ArithmeticOperator>("+", "-", "&", "|", "^", "|+|", "|-|");
+    const op = () =>
+      width > 32
+        ? dice.pick<ArithmeticOperator>("+", "-", "&", "|", "^")
+        : dice.pick<ArithmeticOperator>("+", "-", "&", "|", "^", "|+|", "|-|");
     switch (dice.below(9)) {
       case 0:
         return unary("~", atom());
@@ -206,7 +261,9 @@ class RandomControl {
 
   #update(): StraightStatement {
     const dice = this.#dice;
-    const width = dice.pick(8, 16, 32);
+    const name = this.#take((o) => /^[rs]\d/.test(o));
+    if (name === undefined) return { kind: "drop" };
+    const width = Number(name.slice(1));
     const cell = bit(width);
     const [old, next] = [memory("old", cell), memory("next", cell)];
     const x = this.#place(width);
@@ -223,14 +280,14 @@ class RandomControl {
       [x, old],
       [old, mux(binary(x, "==", old), one, constant(0, cell))],
     );
-    const register = `${this.#name}.r${width}`;
+    const register = `${this.#name}.${name}`;
     return dice.below(4) === 0
       ? update(register, this.#index(), values[0])
-      : update(register, this.#index(), values[0], values[1], this.#place(width));
+      : update(register, this.#index(), values[0], values[1], this.#writable(width));
   }
 
   #target(): Target {
-    const place = this.#place();
+    const place = this.#writable();
     const width = widthOf(place.type);
     if (width < 8 || this.#dice.below(6) > 0) return place;
     return slice(place, width - 2, 1);
@@ -240,11 +297,8 @@ class RandomControl {
     const dice = this.#dice;
     switch (dice.below(withState ? 12 : 9)) {
       case 0:
-        return {
-          kind: "setValidity",
-          header: this.#gress === "ingress" ? "b" : "a",
-          valid: dice.below(2) === 0,
-        };
+        if (this.#gress === "egress") return { kind: "drop" };
+        return { kind: "setValidity", header: "c", valid: dice.below(2) === 0 };
       case 1:
         return { kind: "drop" };
       case 2:
@@ -257,7 +311,7 @@ class RandomControl {
           { kind: "assign", target: meta("m9", bit(9)), value: intrinsic("ingress_port") },
         );
       case 9:
-        return { kind: "count", counter: `${this.#name}.seen`, index: this.#index() };
+        return this.#count();
       case 10:
       case 11:
         return this.#update();
@@ -268,9 +322,15 @@ class RandomControl {
     }
   }
 
-  #action(i: number): Action {
+  #count(): StraightStatement {
+    const counter = this.#take((o) => !/^[rs]\d/.test(o));
+    if (counter === undefined) return { kind: "drop" };
+    return { kind: "count", counter: `${this.#name}.${counter}`, index: this.#index() };
+  }
+
+  #action(): Action {
     const dice = this.#dice;
-    const parameters = dice.pick<readonly ActionParameter[]>(
+    const offered = dice.pick<readonly ActionParameter[]>(
       [],
       [{ name: "p", type: bit(32) }],
       [
@@ -283,8 +343,18 @@ class RandomControl {
       ],
     );
     const withState = dice.below(4) === 0;
-    const body = Array.from({ length: 1 + dice.below(4) }, () => this.#straight(parameters, withState));
-    return { name: `${this.#name}.act_${i}`, parameters, body };
+    const body = Array.from({ length: 1 + dice.below(3) }, () => this.#straight(offered, withState));
+    const read = new Set(
+      body.flatMap((s) =>
+        expressionsOf(s).flatMap((e) =>
+          [...deep(e)].flatMap((n) => (n.kind === "parameter" ? [n.name] : [])),
+        ),
+      ),
+    );
+    const parameters = offered.filter((p) => read.has(p.name));
+    const made = { name: `${this.#name}.act_${this.#actions.length}`, parameters, body };
+    this.#actions.push(made);
+    return made;
   }
 
   #table(): Table {
@@ -301,15 +371,17 @@ class RandomControl {
     const match = key.some((k) => k.match === "lpm")
       ? key.map((k, i) => ({ ...k, match: i === 0 ? k.match : ("exact" as const) }))
       : key;
-    const chosen = this.#actions.filter((a) => a.name.endsWith("0") || dice.below(2) === 0);
+    const chosen = Array.from({ length: 1 + dice.below(3) }, () => this.#action());
+    const isCounted = dice.below(4) === 0;
     const entries = dice.below(3) === 0 ? this.#entries(match, chosen) : [];
     const table: Table = {
       name: `${this.#name}.tab_${this.#tables.length}`,
       key: match,
-      actions: [...chosen.map((a) => a.name), NO_ACTION],
+      actions: [...chosen.map((a) => a.name), ...(isCounted ? [] : [NO_ACTION])],
       size: dice.pick(16, 100, 1024, 5000),
       defaultAction: { ...this.#call(chosen), constant: dice.below(2) === 0 },
       constEntries: entries,
+      ...(isCounted ? { directCounter: `${this.#name}.tab_${this.#tables.length}_counter` } : {}),
     };
     this.#tables.push(table);
     return table;
@@ -348,6 +420,7 @@ class RandomControl {
     const one = (): Expression => {
       const place = this.#place();
       const width = widthOf(place.type);
+      if (width > 32) return valid(this.#gress === "ingress" ? "b" : "a");
       const other = this.#places.filter((p) => widthOf(p.type) === width && p !== place && width <= 32);
       if (dice.below(5) === 0) return valid(this.#gress === "ingress" ? "b" : "a");
       if (other.length > 0 && dice.below(4) === 0)
@@ -359,20 +432,17 @@ class RandomControl {
     return dice.below(3) === 0 ? binary(one(), dice.pick("&&", "||"), one()) : one();
   }
 
-  #block(depth: number): Block {
-    return Array.from({ length: 1 + this.#dice.below(3) }, () => this.#statement(depth));
+  #block(depth: number, length: number): Block {
+    return Array.from({ length }, () => this.#statement(depth));
   }
 
   #statement(depth: number): Statement {
     const dice = this.#dice;
+    const inner = () => this.#block(depth - 1, 1 + dice.below(2));
     switch (depth === 0 ? 5 + dice.below(4) : dice.below(9)) {
       case 0:
       case 1:
-        return when(
-          this.#condition(),
-          this.#block(depth - 1),
-          dice.below(2) === 0 ? [] : this.#block(depth - 1),
-        );
+        return when(this.#condition(), inner(), dice.below(2) === 0 ? [] : inner());
       case 2:
       case 3:
       case 4: {
@@ -381,12 +451,12 @@ class RandomControl {
         return {
           kind: "applyTable",
           table: table.name,
-          hit: branches ? this.#block(depth - 1) : [],
-          miss: branches && dice.below(2) === 0 ? this.#block(depth - 1) : [],
+          hit: branches ? inner() : [],
+          miss: branches && dice.below(2) === 0 ? inner() : [],
         };
       }
       case 5: {
-        const a = this.#oneOf(this.#actions);
+        const a = this.#action();
         return {
           kind: "callAction",
           action: a.name,

@@ -371,6 +371,34 @@ describe("what Tofino cannot do is refused with a code", () => {
     expect(codes(p)).toEqual(["GP1843"]);
   });
 
+  it("GP1860 NoAction in a table with a counter", () => {
+    const counted = (actions: readonly string[]) =>
+      withControl({
+        actions: [action("c.a", [], [assign(x, y)])],
+        tables: [table("c.t", [["x", x, "exact"]], actions, { directCounter: "c.t_counter" })],
+        apply: [apply("c.t")],
+      });
+    expect(codes(counted(["c.a", "NoAction"]))).toEqual(["GP1860"]);
+    expect(codes(counted(["c.a"]))).toEqual([]);
+  });
+
+  it.each([
+    ["65 bits", arithmetic(meta("wide", bit(65)), "+", constant(5, bit(65))), ["GP1861"]],
+    [
+      "a saturating sum of 33 bits",
+      arithmetic(meta("wide", bit(33)), "|+|", constant(5, bit(33))),
+      ["GP1861"],
+    ],
+    ["64 bits, which two containers hold", arithmetic(meta("wide", bit(64)), "-", constant(5, bit(64))), []],
+  ])("GP1861 a sum of %s", (_, value, expected) => {
+    const wide = meta("wide", value.type);
+    const p = program("p", {
+      metadata: [{ name: "wide", type: value.type }],
+      ingress: [assign(wide, value)],
+    });
+    expect(codes(p)).toEqual(expected);
+  });
+
   it("each code has such a test, but for what others test: the real compiler, parsers, further passes, the fit", () => {
     const elsewhere = ["GP1844", "GP1845", "GP1850", "GP1899"];
     const others = Object.keys(tnaRules).filter((c) => elsewhere.includes(c) || c.startsWith("GP183"));

@@ -1,7 +1,7 @@
 import type { Expression, Target } from "../../../ir/index.ts";
 import { typeName, widthOf } from "../../../ir/index.ts";
 import { constantName, expression, negation, type Scope } from "../../p4text/expressions.ts";
-import { concat, type Doc, group, join, line, list, nest } from "../../p4text/layout.ts";
+import { braces, concat, type Doc, group, join, line, list, nest } from "../../p4text/layout.ts";
 import { assignment, conditional } from "../../p4text/statements.ts";
 import { type IntrinsicNames, intrinsicText } from "../intrinsics.ts";
 import type { CellStatement, Gress, LocalTarget, Step, TnaBlock, TnaStatement } from "../lowered.ts";
@@ -108,15 +108,18 @@ export function stepsText(steps: readonly Step[], place: Place): readonly Doc[] 
   const one = (s: Step): Doc => {
     switch (s.kind) {
       case "assign":
-        return assignment(targetText(s.target), text(s.value));
+        return throughHash(s.inHash, assignment(targetText(s.target), text(s.value)));
       case "declare":
         return assignment(`${typeName(s.local.type)} ${s.local.name}`, text(s.value));
       case "architecture":
-        return assignment(
-          s.field,
-          s.cast === undefined || (s.value.kind === "constant" && constantName(s.value) === undefined)
-            ? text(s.value)
-            : expression({ kind: "cast", type: s.cast, operand: s.value }, scope),
+        return throughHash(
+          s.inHash,
+          assignment(
+            s.field,
+            s.cast === undefined || (s.value.kind === "constant" && constantName(s.value) === undefined)
+              ? text(s.value)
+              : expression({ kind: "cast", type: s.cast, operand: s.value }, scope),
+          ),
         );
       case "invalidate":
         return `invalidate(${s.field});`;
@@ -171,6 +174,10 @@ export function stepsText(steps: readonly Step[], place: Place): readonly Doc[] 
 /** A value of so many bits as the target takes it. */
 function cast(value: Doc, bits: number, into: Target): Doc {
   return bits === widthOf(into.type) ? value : concat(`(${typeName(into.type)})`, value);
+}
+
+function throughHash(isIt: boolean | undefined, statement: Doc): Doc {
+  return isIt === true ? braces("@in_hash", [statement]) : statement;
 }
 
 /** The statements of a stateful program. */

@@ -1,4 +1,4 @@
-import { type ActionCall, colours, type MeterUnit, typeName } from "../../../ir/index.ts";
+import { type ActionCall, colours, type MatchKind, type MeterUnit, typeName } from "../../../ir/index.ts";
 import { actionText, documented, memberTexts, objectTexts } from "../../p4text/declarations.ts";
 import { expression } from "../../p4text/expressions.ts";
 import { braces, concat, type Doc, lines, list } from "../../p4text/layout.ts";
@@ -133,7 +133,7 @@ function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
     key: table.key.map((k) => ({
       name: k.name,
       expression: expression(k.expression, scopeOf(place), true),
-      match: k.match === "optional" ? "ternary" : k.match,
+      match: matchOf(k.match, table),
       type: k.expression.type,
     })),
     actions: table.actions,
@@ -152,6 +152,12 @@ function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
       ...(profile === undefined ? [] : [`implementation = ${(profile.selector ?? profile).local};`]),
     ],
   });
+}
+
+/** Tofino has no optional keys, and no constant entries in a table with a prefix: their winning order is that of the entries. */
+function matchOf(match: MatchKind, table: TnaTable): MatchKind {
+  if (match === "optional" || (match === "lpm" && table.constEntries.length > 0)) return "ternary";
+  return match;
 }
 
 export function headerTypeText(type: HeaderTypeText): Doc {

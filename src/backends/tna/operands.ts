@@ -1,0 +1,428 @@
+import type {
+  Assign,
+  Block,
+  Constant,
+  Control,
+  DataType,
+  Expression,
+  MetadataField,
+  MetadataReference,
+  Program,
+  Statement,
+  StraightStatement,
+  Target,
+} from "../../ir/index.ts";
+import { bit, widthOf } from "../../ir/index.ts";
+import { targetOf } from "../../ir/walk.ts";
+import { localPart, Names } from "../p4text/names.ts";
+import { rewrite } from "../p4text/rewrite.ts";
+import { folded, isSame } from "./folding.ts";
+import { Layout } from "./layout.ts";
+import { atomsOf, bitsOf, type HashedMove, overlaps } from "./stages.ts";
+import { withValues } from "./values.ts";
+
+/** Bits that an action can take from the hash unit. */
+const HASHED_BITS = 32;
+
+const ARITHMETIC = new Set(["+", "-", "|+|", "|-|"]);
+const BITWISE = new Set(["&", "|", "^"]);
+const SHIFTS = new Set(["<<", ">>"]);
+
+/**
+ * Brings each assignment into what one ALU of Tofino can do whatever the compiler puts into its containers:
+ * an operation on whole fields that have containers to themselves, or a move of a whole field into one of the same width. Values that
+ * stand otherwise are first put into metadata, and moves that cut bits out of fields or put them together go through the hash unit.
+ */
+export function withOperands(program: Program): Program {
+  const pass = new OperandPass(program);
+  const controls = program.controls.map((c): Control => pass.control(c));
+  const [ingress, egress] = [
+    pass.block(program.ingress, undefined, "ingress"),
+    pass.block(program.egress, undefined, "egress"),
+  ];
+  return { ...program, controls, ingress, egress, metadata: [...program.metadata, ...pass.added] };
+}
+
+class OperandPass {
+  readonly added: MetadataField[] = [];
+  readonly #names: Names;
+  readonly #layout: Layout;
+
+  constructor(program: Program) {
+    this.#names = new Names(program.metadata.map((m) => m.name));
+    this.#layout = new Layout(program);
+  }
+
+  control(c: Control): Control {
+    const actions = c.actions.map((a) => ({ ...a, body: this.#body(a.body) }));
+    return { ...c, actions, apply: this.block(c.apply, c, c.name) };
+  }
+
+  block(block: Block, control: Control | undefined, owner: string): Block {
+    return block.flatMap((s): Block => {
+      switch (s.kind) {
+        case "if":
+          return [
+            {
+              ...s,
+              whenTrue: this.block(s.whenTrue, control, owner),
+              whenFalse: this.block(s.whenFalse, control, owner),
+            },
+          ];
+        case "applyTable":
+          return [{ ...s, hit: this.block(s.hit, control, owner), miss: this.block(s.miss, control, owner) }];
+        case "callAction":
+          return this.#call(s, control);
+        case "assign":
+          return this.#assign(s);
+        default:
+          return [s];
+      }
+    });
+  }
+
+  /** An action that is called with fields stands as its body, so that the fields are told apart from action data. */
+  #call(s: Extract<Statement, { kind: "callAction" }>, control: Control | undefined): Block {
+    const a = control?.actions.find((other) => other.name === s.action);
+    if (a === undefined || s.arguments.every((e) => e.kind === "constant")) return [s];
+    const written = a.body.flatMap((t) => {
+      const target = targetOf(t);
+      return target === undefined ? [] : [bitsOf(target)];
+    });
+    const before: StraightStatement[] = [];
+    const given = new Map<string, Expression>();
+    a.parameters.forEach((p, i) => {
+      const value = s.arguments[i];
+      if (value === undefined) return;
+      if (!atomsOf(value).some((r) => written.some((w) => overlaps(r, w)))) {
+        given.set(p.name, value);
+        return;
+      }
+      // The body overwrites what the call has read.
+      const place = this.#place(p.name, p.type);
+      before.push(...this.#assign({ kind: "assign", target: place, value }));
+      given.set(p.name, place);
+    });
+    const e = (x: Expression): Expression =>
+      rewrite(x, (n) => (n.kind === "parameter" ? (given.get(n.name) ?? n) : undefined));
+    return [...before, ...this.#body(a.body.map((t) => withValues(t, e)))];
+  }
+
+  #body(body: readonly StraightStatement[]): readonly StraightStatement[] {
+    return body.flatMap((s): readonly StraightStatement[] => (s.kind === "assign" ? this.#assign(s) : [s]));
+  }
+
+  #assign(s: Assign): readonly StraightStatement[] {
+    const value = folded(s.value);
+    if (value.type.kind === "bool") return [{ ...s, value }];
+    const same = withoutSameCasts(value);
+    return isOperation(same) ? this.#operation({ ...s, value: same }) : this.#move({ ...s, value });
+  }
+
+  #operation(s: Assign): readonly StraightStatement[] {
+    const { target, value } = s;
+    if (value.kind === "unary") {
+      const isBitwise = value.operator === "~";
+      if (!this.#isOwn(target, isBitwise)) return this.#byTheWay(s);
+      const operand = withoutSameCasts(value.operand);
+      if (isBitwise && operand.kind === "binary" && BITWISE.has(operand.operator)) {
+        const [before, left, right] = this.#both(operand.left, operand.right, true, target);
+        return [...before, { ...s, value: { ...value, operand: { ...operand, left, right } } }];
+      }
+      const [before, own] = this.#operand(value.operand, isBitwise);
+      return [...before, { ...s, value: { ...value, operand: own } }];
+    }
+    if (value.kind !== "binary") return [s];
+    const { operator, left, right } = value;
+    if (SHIFTS.has(operator)) return this.#shift(s);
+    const isBitwise = BITWISE.has(operator);
+    if (!this.#isOwn(target, isBitwise)) return this.#byTheWay(s);
+    const [before, a, b] = this.#both(left, right, isBitwise, target);
+    return [...before, { ...s, value: { ...value, left: a, right: b } }];
+  }
+
+  /** The value first, and then to where it belongs. */
+  #byTheWay(s: Assign): readonly StraightStatement[] {
+    const place = this.#place(nameOf(s.target), s.value.type);
+    return [...this.#operation({ ...s, target: place }), ...this.#move({ ...s, value: place })];
+  }
+
+  #shift(s: Assign): readonly StraightStatement[] {
+    const { target, value } = s;
+    if (value.kind !== "binary" || value.right.kind !== "constant") return [s];
+    const width = widthOf(value.type);
+    const isOfContainer = width === 8 || width === 16 || width === 32;
+    if (isOfContainer || value.type.kind === "int") {
+      if (!this.#isOwn(target, false)) return this.#byTheWay(s);
+      const [before, left] = this.#operand(value.left, false);
+      return [...before, { ...s, value: { ...value, left } }];
+    }
+    // Bits beside a field of another width would be shifted in: a move of what stays, and zeros.
+    const by = Number(value.right.value);
+    if (by >= width) return this.#assign({ ...s, value: zero(value.type, width) });
+    const [before, whole] = isPlace(value.left)
+      ? ([[], value.left] as const)
+      : this.#operand(value.left, true);
+    const kept = (high: number, low: number): Expression => ({
+      kind: "slice",
+      operand: whole,
+      high,
+      low,
+      type: bit(high - low + 1),
+    });
+    const shifted: Expression =
+      value.operator === "<<"
+        ? { kind: "concat", type: bit(width), left: kept(width - 1 - by, 0), right: zero(bit(by), by) }
+        : { kind: "concat", type: bit(width), left: zero(bit(by), by), right: kept(width - 1, by) };
+    return [...before, ...this.#move({ ...s, value: shifted })];
+  }
+
+  /** Two operands of one instruction, of which one may be a constant or action data. */
+  #both(
+    left: Expression,
+    right: Expression,
+    isBitwise: boolean,
+    target: Target,
+  ): readonly [readonly StraightStatement[], Expression, Expression] {
+    const [a, b] = [withoutSameCasts(left), withoutSameCasts(right)];
+    const isTwice = isSame(a, b) || (isGiven(a) && isGiven(b));
+    // What comes first may wait in the target, unless the other operand reads that.
+    const isUnread = (other: Expression): boolean =>
+      atomsOf(other).every((bits) => !overlaps(bits, bitsOf(target)));
+    const isLeftFit = !isTwice && this.#isFit(a, isBitwise);
+    const [first, x] = isLeftFit ? [[], left] : this.#put(left, isUnread(b) ? target : undefined);
+    const isFree = isLeftFit && isUnread(a);
+    const [second, y] = this.#isFit(b, isBitwise)
+      ? [[], right]
+      : this.#put(right, isFree ? target : undefined);
+    return [[...first, ...second], x, y];
+  }
+
+  #isFit(e: Expression, isBitwise: boolean): boolean {
+    return isGiven(e) || (isPlace(e) && this.#isOwn(e, isBitwise));
+  }
+
+  #operand(e: Expression, isBitwise: boolean): readonly [readonly StraightStatement[], Expression] {
+    return this.#isFit(withoutSameCasts(e), isBitwise) ? [[], e] : this.#put(e);
+  }
+
+  /** The value in a place of its own, or in the one that is there for it. */
+  #put(e: Expression, into?: Target): readonly [readonly StraightStatement[], Expression] {
+    const place = into ?? this.#place(nameOf(e), e.type);
+    const at = e.at === undefined ? {} : { at: e.at };
+    return [this.#assign({ kind: "assign", target: place, value: e, ...at }), place];
+  }
+
+  #move(s: Assign): readonly StraightStatement[] {
+    const { target, value } = s;
+    if (this.#isPlain(target, value)) return [s];
+    const parts = partsOf(value);
+    if (parts === undefined) return [s];
+    const width = widthOf(target.type);
+    if (target.kind === "intrinsic") return [hashed(s, joined(parts))];
+    const groups = groupsOf(parts);
+    const isAlone = groups.length === 1;
+    // Piece by piece, so no piece may read what another has written.
+    if (!isAlone && parts.flatMap(atomsOf).some((read) => overlaps(read, bitsOf(target)))) {
+      const place = this.#place(nameOf(target), target.type);
+      return [...this.#move({ ...s, target: place }), ...this.#move({ ...s, value: place })];
+    }
+    let high = width - 1;
+    return groups.map((group) => {
+      const part = folded(joined(group));
+      const low = high - widthOf(part.type) + 1;
+      const piece: Assign = { ...s, target: cut(target, high, low), value: part };
+      high = low - 1;
+      return isGiven(part) ? piece : hashed(piece, part);
+    });
+  }
+
+  /** Whether the ALU of the target's container can make the move, wherever the two stand. */
+  #isPlain(target: Target, value: Expression): boolean {
+    const from = withoutSameCasts(value);
+    if (isGiven(from)) return true;
+    // The architecture's own values have bytes of their own, with zeros in front.
+    if (from.kind === "cast" && from.operand.kind === "intrinsic" && target.kind === "metadata") return true;
+    if (!isPlace(from) || widthOf(from.type) !== widthOf(target.type) || target.kind === "slice")
+      return false;
+    if (
+      [from, target].some((p) => p.kind === "field" && !this.#layout.isOfBytes(p) && !this.#layout.isFree(p))
+    )
+      return false;
+    return (
+      from.kind !== "field" ||
+      target.kind !== "field" ||
+      this.#layout.shiftOf(from) === this.#layout.shiftOf(target)
+    );
+  }
+
+  /** Whether the place has containers of its own, as an operation over whole containers needs them. */
+  #isOwn(p: Target, isBitwise: boolean): boolean {
+    const width = widthOf(p.type);
+    switch (p.kind) {
+      case "metadata":
+        return true;
+      case "field":
+        return this.#layout.isOfBytes(p) && (isBitwise || width % 32 === 0 || width === 8 || width === 16);
+      default:
+        return false;
+    }
+  }
+
+  #place(name: string, type: DataType): MetadataReference {
+    const taken = this.#names.take(`${name}_value`);
+    this.added.push({ name: taken, type, doc: "on its way from one stage to another" });
+    return { kind: "metadata", name: taken, type };
+  }
+}
+
+function isOperation(e: Expression): boolean {
+  if (e.kind === "unary") return e.operator === "~" || e.operator === "-";
+  return e.kind === "binary" && [ARITHMETIC, BITWISE, SHIFTS].some((set) => set.has(e.operator));
+}
+
+/** Casts between bit and int of one width change no bit. */
+function withoutSameCasts(e: Expression): Expression {
+  const isSameWidth =
+    e.kind === "cast" &&
+    e.type.kind !== "bool" &&
+    e.operand.type.kind !== "bool" &&
+    widthOf(e.type) === widthOf(e.operand.type);
+  return isSameWidth ? withoutSameCasts(e.operand) : e;
+}
+
+/** A constant, or what comes with the entry of a table. */
+function isGiven(e: Expression): boolean {
+  if (e.kind === "constant" || e.kind === "parameter") return true;
+  return (e.kind === "cast" || e.kind === "slice") && e.type.kind !== "bool" && isGiven(e.operand);
+}
+
+function isPlace(
+  e: Expression,
+): e is Extract<Expression, { kind: "field" } | { kind: "metadata" } | { kind: "intrinsic" }> {
+  return e.kind === "field" || e.kind === "metadata" || e.kind === "intrinsic";
+}
+
+/** What a value is put together of, from high to low: places, slices of places, what is given; undefined: something else is in it. */
+function partsOf(e: Expression): readonly Expression[] | undefined {
+  if (isGiven(e) || isPlace(e)) return e.type.kind === "bool" ? undefined : [e];
+  switch (e.kind) {
+    case "concat": {
+      const [left, right] = [partsOf(e.left), partsOf(e.right)];
+      return left === undefined || right === undefined ? undefined : [...left, ...right];
+    }
+    case "slice": {
+      const parts = partsOf(e.operand);
+      return parts === undefined ? undefined : partBits(parts, e.high, e.low);
+    }
+    case "cast": {
+      const parts = partsOf(e.operand);
+      if (parts === undefined || e.type.kind === "bool" || e.operand.type.kind === "bool") return undefined;
+      const extra = widthOf(e.type) - widthOf(e.operand.type);
+      if (extra <= 0) return partBits(parts, widthOf(e.type) - 1, 0);
+      return e.operand.type.kind === "int" ? undefined : [zero(bit(extra), extra), ...parts];
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Bits high..low of what is put together. */
+function partBits(parts: readonly Expression[], high: number, low: number): readonly Expression[] {
+  let end = parts.reduce((sum, p) => sum + widthOf(p.type), 0);
+  return parts.flatMap((p) => {
+    const start = end - widthOf(p.type);
+    const [h, l] = [Math.min(high, end - 1) - start, Math.max(low, start) - start];
+    end = start;
+    return h < l ? [] : [sliced(p, h, l)];
+  });
+}
+
+function sliced(e: Expression, high: number, low: number): Expression {
+  const width = widthOf(e.type);
+  if (low === 0 && high === width - 1) return e;
+  if (e.kind === "slice") return sliced(e.operand, high + e.low, low + e.low);
+  const type = bit(high - low + 1);
+  return folded({ kind: "slice", operand: e, high, low, type });
+}
+
+/** The parts in groups that one hash gives, from high to low; what comes with a table's entry is apart. */
+function groupsOf(parts: readonly Expression[]): readonly (readonly Expression[])[] {
+  const groups: Expression[][] = [];
+  let room = 0;
+  for (const p of parts.flatMap(pieces)) {
+    const width = widthOf(p.type);
+    const last = groups.at(-1);
+    if (last === undefined || isParameter(p) || last.some(isParameter) || width > room) {
+      groups.push([p]);
+      room = HASHED_BITS - width;
+    } else {
+      last.push(p);
+      room -= width;
+    }
+  }
+  return groups;
+}
+
+function isParameter(e: Expression): boolean {
+  return e.kind === "parameter" || ((e.kind === "slice" || e.kind === "cast") && isParameter(e.operand));
+}
+
+function pieces(e: Expression): readonly Expression[] {
+  const width = widthOf(e.type);
+  if (width <= HASHED_BITS || isParameter(e)) return [e];
+  return [sliced(e, width - 1, HASHED_BITS), sliced(e, HASHED_BITS - 1, 0)].flatMap(pieces);
+}
+
+function joined(parts: readonly Expression[]): Expression {
+  const [first, ...more] = parts;
+  return more.reduce<Expression>(
+    (left, right) => ({
+      kind: "concat",
+      type: bit(widthOf(left.type) + widthOf(right.type)),
+      left,
+      right,
+    }),
+    first ?? zero(bit(1), 1),
+  );
+}
+
+function hashed(s: Assign, value: Expression): HashedMove {
+  const type = s.target.type;
+  return {
+    ...s,
+    value: type.kind === "int" ? { kind: "cast", type, operand: value } : value,
+    inHash: true,
+  };
+}
+
+function zero(type: DataType, width: number): Constant {
+  return { kind: "constant", type: type.kind === "bool" ? bit(width) : type, value: 0n };
+}
+
+function cut(target: Exclude<Target, { kind: "intrinsic" }>, high: number, low: number): Target {
+  if (low === 0 && high === widthOf(target.type) - 1) return target;
+  if (target.kind === "slice") return cut(target.operand, high + target.low, low + target.low);
+  return { kind: "slice", operand: target, high, low, type: bit(high - low + 1) };
+}
+
+/** What a value is called that is on its way to or from this place. */
+function nameOf(e: Expression): string {
+  switch (e.kind) {
+    case "field":
+      return e.field;
+    case "metadata":
+    case "parameter":
+    case "intrinsic":
+      return localPart(e.name);
+    case "slice":
+    case "cast":
+    case "unary":
+      return nameOf(e.operand);
+    case "binary":
+    case "concat":
+      return nameOf(e.left);
+    default:
+      return "between";
+  }
+}
