@@ -1,7 +1,6 @@
 import type {
   Assign,
   Block,
-  Constant,
   Control,
   DataType,
   Expression,
@@ -12,17 +11,15 @@ import type {
   StraightStatement,
   Target,
 } from "../../ir/index.ts";
-import { bit, widthOf } from "../../ir/index.ts";
-import { targetOf } from "../../ir/walk.ts";
+import { bit, int, widthOf } from "../../ir/index.ts";
+import { deep, placedStatements, targetOf } from "../../ir/walk.ts";
 import { localPart, Names } from "../p4text/names.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import { folded, isSame } from "./folding.ts";
 import { Layout } from "./layout.ts";
+import { cut, groupsOf, isGiven, isPlace, joined, partsOf, withoutSameCasts, zero } from "./parts.ts";
 import { atomsOf, bitsOf, type HashedMove, overlaps } from "./stages.ts";
 import { withValues } from "./values.ts";
-
-/** Bits that an action can take from the hash unit. */
-const HASHED_BITS = 32;
 
 const ARITHMETIC = new Set(["+", "-", "|+|", "|-|"]);
 const BITWISE = new Set(["&", "|", "^"]);
@@ -47,8 +44,11 @@ class OperandPass {
   readonly added: MetadataField[] = [];
   readonly #names: Names;
   readonly #layout: Layout;
+  /** Metadata that stand whole in containers wider than they are: no header field can share an instruction with them. */
+  readonly #held: Set<string>;
 
   constructor(program: Program) {
+    this.#held = heldWhole(program);
     this.#names = new Names(program.metadata.map((m) => m.name));
     this.#layout = new Layout(program);
   }
@@ -122,11 +122,11 @@ class OperandPass {
   #operation(s: Assign): readonly StraightStatement[] {
     const { target, value } = s;
     if (value.kind === "unary") {
-      const isBitwise = value.operator === "~";
+      const isBitwise = value.operator === "~" && !this.#isHeld(s);
       if (!this.#isOwn(target, isBitwise)) return this.#byTheWay(s);
       const operand = withoutSameCasts(value.operand);
-      if (isBitwise && operand.kind === "binary" && BITWISE.has(operand.operator)) {
-        const [before, left, right] = this.#both(operand.left, operand.right, true, target);
+      if (value.operator === "~" && operand.kind === "binary" && BITWISE.has(operand.operator)) {
+        const [before, left, right] = this.#both(operand.left, operand.right, isBitwise, target);
         return [...before, { ...s, value: { ...value, operand: { ...operand, left, right } } }];
       }
       const [before, own] = this.#operand(value.operand, isBitwise);
@@ -135,10 +135,16 @@ class OperandPass {
     if (value.kind !== "binary") return [s];
     const { operator, left, right } = value;
     if (SHIFTS.has(operator)) return this.#shift(s);
-    const isBitwise = BITWISE.has(operator);
+    if ((operator === "|+|" || operator === "|-|") && !isOfContainer(widthOf(value.type)))
+      return this.#saturating(s);
+    const isBitwise = BITWISE.has(operator) && !this.#isHeld(s);
     if (!this.#isOwn(target, isBitwise)) return this.#byTheWay(s);
     const [before, a, b] = this.#both(left, right, isBitwise, target);
     return [...before, { ...s, value: { ...value, left: a, right: b } }];
+  }
+
+  #isHeld({ target, value }: Assign): boolean {
+    return [target, ...deep(value)].some((e) => e.kind === "metadata" && this.#held.has(e.name));
   }
 
   /** The value first, and then to where it belongs. */
@@ -147,12 +153,50 @@ class OperandPass {
     return [...this.#operation({ ...s, target: place }), ...this.#move({ ...s, value: place })];
   }
 
+  /** Where a container ends is where it saturates, so what is narrower stands in its highest bits, with zeros below. */
+  #saturating(s: Assign): readonly StraightStatement[] {
+    const { target, value } = s;
+    const width = widthOf(value.type);
+    const container = [8, 16, 32].find((w) => w > width);
+    if (value.kind !== "binary" || container === undefined) return [s];
+    const type: DataType = value.type.kind === "int" ? int(container) : bit(container);
+    const before: StraightStatement[] = [];
+    const high = (e: Expression): Expression => {
+      const [put, own] = partsOf(e) === undefined ? this.#put(e) : ([[], e] as const);
+      before.push(...put);
+      const left: Expression = { kind: "cast", type: bit(width), operand: own };
+      const raised: Expression = {
+        kind: "concat",
+        type: bit(container),
+        left: withoutSameCasts(left),
+        right: zero(bit(container - width), container - width),
+      };
+      return type.kind === "int" ? { kind: "cast", type, operand: raised } : raised;
+    };
+    const [left, right] = [high(value.left), high(value.right)];
+    const place = this.#place(nameOf(target), type);
+    const result: Expression = {
+      kind: "slice",
+      type: bit(width),
+      operand: place,
+      high: container - 1,
+      low: container - width,
+    };
+    return [
+      ...before,
+      ...this.#assign({ ...s, target: place, value: { ...value, type, left, right } }),
+      ...this.#move({
+        ...s,
+        value: value.type.kind === "int" ? { kind: "cast", type: value.type, operand: result } : result,
+      }),
+    ];
+  }
+
   #shift(s: Assign): readonly StraightStatement[] {
     const { target, value } = s;
     if (value.kind !== "binary" || value.right.kind !== "constant") return [s];
     const width = widthOf(value.type);
-    const isOfContainer = width === 8 || width === 16 || width === 32;
-    if (isOfContainer || value.type.kind === "int") {
+    if (isOfContainer(width) || value.type.kind === "int") {
       if (!this.#isOwn(target, false)) return this.#byTheWay(s);
       const [before, left] = this.#operand(value.left, false);
       return [...before, { ...s, value: { ...value, left } }];
@@ -249,6 +293,8 @@ class OperandPass {
       [from, target].some((p) => p.kind === "field" && !this.#layout.isOfBytes(p) && !this.#layout.isFree(p))
     )
       return false;
+    const isHeld = [from, target].some((p) => p.kind === "metadata" && this.#held.has(p.name));
+    if (isHeld && [from, target].some((p) => p.kind === "field")) return false;
     return (
       from.kind !== "field" ||
       target.kind !== "field" ||
@@ -272,119 +318,50 @@ class OperandPass {
   #place(name: string, type: DataType): MetadataReference {
     const taken = this.#names.take(`${name}_value`);
     this.added.push({ name: taken, type, doc: "on its way from one stage to another" });
+    if (!isOfContainer(widthOf(type))) this.#held.add(taken);
     return { kind: "metadata", name: taken, type };
   }
+}
+
+/** Widths of Tofino's containers. */
+function isOfContainer(width: number): boolean {
+  return width === 8 || width === 16 || width === 32;
+}
+
+/**
+ * Metadata of sums that fill no container: they need one to themselves, or two where they are wider than 32 bits; and so do metadata
+ * that meet them in one instruction.
+ */
+function heldWhole(program: Program): Set<string> {
+  const groups = [...placedStatements(program)].flatMap(([s]): readonly Group[] => {
+    if (s.kind !== "assign") return [];
+    const nodes = [...deep(s.value)];
+    const width = widthOf(s.target.type);
+    const isMove = isPlace(s.value);
+    if (isOfContainer(width) || (!isMove && !nodes.some(isOperation))) return [];
+    const names = [s.target, ...nodes].flatMap((e) =>
+      e.kind === "metadata" && widthOf(e.type) === width ? [e.name] : [],
+    );
+    const isSum = nodes.some((e) => e.kind === "binary" && ARITHMETIC.has(e.operator));
+    return [{ names, isSum }];
+  });
+  const held = new Set(groups.flatMap((g) => (g.isSum ? g.names : [])));
+  for (let before = -1; before !== held.size; ) {
+    before = held.size;
+    for (const { names } of groups)
+      if (names.some((name) => held.has(name))) for (const name of names) held.add(name);
+  }
+  return held;
+}
+
+interface Group {
+  readonly names: readonly string[];
+  readonly isSum: boolean;
 }
 
 function isOperation(e: Expression): boolean {
   if (e.kind === "unary") return e.operator === "~" || e.operator === "-";
   return e.kind === "binary" && [ARITHMETIC, BITWISE, SHIFTS].some((set) => set.has(e.operator));
-}
-
-/** Casts between bit and int of one width change no bit. */
-function withoutSameCasts(e: Expression): Expression {
-  const isSameWidth =
-    e.kind === "cast" &&
-    e.type.kind !== "bool" &&
-    e.operand.type.kind !== "bool" &&
-    widthOf(e.type) === widthOf(e.operand.type);
-  return isSameWidth ? withoutSameCasts(e.operand) : e;
-}
-
-/** A constant, or what comes with the entry of a table. */
-function isGiven(e: Expression): boolean {
-  if (e.kind === "constant" || e.kind === "parameter") return true;
-  return (e.kind === "cast" || e.kind === "slice") && e.type.kind !== "bool" && isGiven(e.operand);
-}
-
-function isPlace(
-  e: Expression,
-): e is Extract<Expression, { kind: "field" } | { kind: "metadata" } | { kind: "intrinsic" }> {
-  return e.kind === "field" || e.kind === "metadata" || e.kind === "intrinsic";
-}
-
-/** What a value is put together of, from high to low: places, slices of places, what is given; undefined: something else is in it. */
-function partsOf(e: Expression): readonly Expression[] | undefined {
-  if (isGiven(e) || isPlace(e)) return e.type.kind === "bool" ? undefined : [e];
-  switch (e.kind) {
-    case "concat": {
-      const [left, right] = [partsOf(e.left), partsOf(e.right)];
-      return left === undefined || right === undefined ? undefined : [...left, ...right];
-    }
-    case "slice": {
-      const parts = partsOf(e.operand);
-      return parts === undefined ? undefined : partBits(parts, e.high, e.low);
-    }
-    case "cast": {
-      const parts = partsOf(e.operand);
-      if (parts === undefined || e.type.kind === "bool" || e.operand.type.kind === "bool") return undefined;
-      const extra = widthOf(e.type) - widthOf(e.operand.type);
-      if (extra <= 0) return partBits(parts, widthOf(e.type) - 1, 0);
-      return e.operand.type.kind === "int" ? undefined : [zero(bit(extra), extra), ...parts];
-    }
-    default:
-      return undefined;
-  }
-}
-
-/** Bits high..low of what is put together. */
-function partBits(parts: readonly Expression[], high: number, low: number): readonly Expression[] {
-  let end = parts.reduce((sum, p) => sum + widthOf(p.type), 0);
-  return parts.flatMap((p) => {
-    const start = end - widthOf(p.type);
-    const [h, l] = [Math.min(high, end - 1) - start, Math.max(low, start) - start];
-    end = start;
-    return h < l ? [] : [sliced(p, h, l)];
-  });
-}
-
-function sliced(e: Expression, high: number, low: number): Expression {
-  const width = widthOf(e.type);
-  if (low === 0 && high === width - 1) return e;
-  if (e.kind === "slice") return sliced(e.operand, high + e.low, low + e.low);
-  const type = bit(high - low + 1);
-  return folded({ kind: "slice", operand: e, high, low, type });
-}
-
-/** The parts in groups that one hash gives, from high to low; what comes with a table's entry is apart. */
-function groupsOf(parts: readonly Expression[]): readonly (readonly Expression[])[] {
-  const groups: Expression[][] = [];
-  let room = 0;
-  for (const p of parts.flatMap(pieces)) {
-    const width = widthOf(p.type);
-    const last = groups.at(-1);
-    if (last === undefined || isParameter(p) || last.some(isParameter) || width > room) {
-      groups.push([p]);
-      room = HASHED_BITS - width;
-    } else {
-      last.push(p);
-      room -= width;
-    }
-  }
-  return groups;
-}
-
-function isParameter(e: Expression): boolean {
-  return e.kind === "parameter" || ((e.kind === "slice" || e.kind === "cast") && isParameter(e.operand));
-}
-
-function pieces(e: Expression): readonly Expression[] {
-  const width = widthOf(e.type);
-  if (width <= HASHED_BITS || isParameter(e)) return [e];
-  return [sliced(e, width - 1, HASHED_BITS), sliced(e, HASHED_BITS - 1, 0)].flatMap(pieces);
-}
-
-function joined(parts: readonly Expression[]): Expression {
-  const [first, ...more] = parts;
-  return more.reduce<Expression>(
-    (left, right) => ({
-      kind: "concat",
-      type: bit(widthOf(left.type) + widthOf(right.type)),
-      left,
-      right,
-    }),
-    first ?? zero(bit(1), 1),
-  );
 }
 
 function hashed(s: Assign, value: Expression): HashedMove {
@@ -394,16 +371,6 @@ function hashed(s: Assign, value: Expression): HashedMove {
     value: type.kind === "int" ? { kind: "cast", type, operand: value } : value,
     inHash: true,
   };
-}
-
-function zero(type: DataType, width: number): Constant {
-  return { kind: "constant", type: type.kind === "bool" ? bit(width) : type, value: 0n };
-}
-
-function cut(target: Exclude<Target, { kind: "intrinsic" }>, high: number, low: number): Target {
-  if (low === 0 && high === widthOf(target.type) - 1) return target;
-  if (target.kind === "slice") return cut(target.operand, high + target.low, low + target.low);
-  return { kind: "slice", operand: target, high, low, type: bit(high - low + 1) };
 }
 
 /** What a value is called that is on its way to or from this place. */
