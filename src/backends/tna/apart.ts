@@ -24,7 +24,7 @@ export function apart(stage: readonly StraightStatement[]): readonly (readonly S
 
 /** Whether the packet chooses the cell of the register or counter. */
 export function hasPacketIndex(s: StraightStatement): boolean {
-  return (s.kind === "registerUpdate" || s.kind === "count") && isOfPacket(s.index);
+  return isStateful(s) && isOfPacket(s.index);
 }
 
 function isOfPacket(index: Expression): boolean {
@@ -42,17 +42,25 @@ export function usesStateAfter(a: Action, table: Table, actions: readonly Action
   const all = actions
     .filter((other) => table.actions.includes(other.name) || table.defaultAction.action === other.name)
     .flatMap((other) => other.body.filter(isStateful));
-  return own.some((s) => all.some((other) => other.kind === s.kind && cellOf(other) !== cellOf(s)));
+  return own.some((s) => all.some((other) => isCount(other) === isCount(s) && cellOf(other) !== cellOf(s)));
 }
 
-type Stateful = Extract<StraightStatement, { kind: "registerUpdate" } | { kind: "count" }>;
+type Stateful = Extract<
+  StraightStatement,
+  { kind: "registerUpdate" } | { kind: "count" } | { kind: "meter" }
+>;
+
+/** Counters have a bus of their own; registers and meters share one. */
+function isCount(s: Stateful): boolean {
+  return s.kind === "count";
+}
 
 export function isStateful(s: StraightStatement): s is Stateful {
-  return s.kind === "registerUpdate" || s.kind === "count";
+  return s.kind === "registerUpdate" || s.kind === "count" || s.kind === "meter";
 }
 
 function cellOf(s: Stateful): string {
-  const name = s.kind === "count" ? s.counter : s.register;
+  const name = s.kind === "count" ? s.counter : s.kind === "meter" ? s.meter : s.register;
   const index = JSON.stringify(s.index, (key, value: unknown) =>
     key === "at" ? undefined : typeof value === "bigint" ? value.toString() : value,
   );

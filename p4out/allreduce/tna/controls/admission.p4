@@ -66,8 +66,9 @@ control Admission(inout headers_t hdr,
 
     @name(".admission.step_1")
     action step_1() {
-        meta.slot_index[9:1] = hdr.aggregation.slot[8:0];
-        meta.slot_index[0:0] = hdr.aggregation.round[0:0];
+        @in_hash {
+            meta.slot_index = hdr.aggregation.slot[8:0] ++ hdr.aggregation.round[0:0];
+        }
     }
 
     // Requests by kind; everything about their form is fixed by the program.
