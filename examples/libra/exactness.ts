@@ -1,7 +1,24 @@
 import { createHash } from "node:crypto";
 import type { JobLayout } from "gradplane/host/libra";
-import { converterOf, rowCodec } from "gradplane/numeric";
+import { converterOf, exponentOfWord, rowCodec, shiftMantissa } from "gradplane/numeric";
 import { AGGREGATION_PORT, decodeAggregation, Flag, Kind, parseFrame } from "gradplane/wire";
+
+/** A worker's row in mode `block`. */
+interface Block {
+  readonly member: number;
+  readonly exponent: number;
+  readonly mantissas: Int32Array;
+}
+
+/** What a round's RESULTs have to be. */
+interface Wanted {
+  /** The sums of all rows; mode `block` has `blocks` in their place. */
+  readonly sums: Int32Array;
+  /** Rows in which some value has the mark. */
+  readonly marked: Set<number>;
+  /** By row: what was contributed, since the sum depends on the exponent that the slot has. */
+  readonly blocks: Map<number, Block[]>;
+}
 
 /**
  * Watches a job from outside: computes from the workers' own gradients what each row's integer sum has to be, and compares every
@@ -9,8 +26,7 @@ import { AGGREGATION_PORT, decodeAggregation, Flag, Kind, parseFrame } from "gra
  */
 export class ExactnessCheck {
   readonly #layout: JobLayout;
-  /** By round: the sums of all rows, and the rows in which some value has the mark. */
-  readonly #wanted = new Map<number, { readonly sums: Int32Array; readonly marked: Set<number> }>();
+  readonly #wanted = new Map<number, Wanted>();
   readonly #position = new Map<number, number>();
   compared = 0;
   wrong = 0;
@@ -25,18 +41,31 @@ export class ExactnessCheck {
   }
 
   /** A worker's gradients of a round, before they are sent. Each worker once. */
-  pushed(round: number, keys: Uint32Array, values: Float32Array): void {
+  pushed(round: number, member: number, keys: Uint32Array, values: Float32Array): void {
     const { lanes, rows, mode } = this.#layout;
     const codec = rowCodec(mode);
     const converter = converterOf(mode);
     const dense = new Float32Array(rows.length * lanes);
+    const touched = new Uint8Array(rows.length);
     keys.forEach((key, i) => {
       const at = this.#position.get(key);
-      if (at !== undefined) dense[at] = values[i] ?? 0;
+      if (at === undefined) return;
+      dense[at] = values[i] ?? 0;
+      touched[Math.floor(at / lanes)] = 1;
     });
-    const { sums, marked } = this.#round(round);
+    const { sums, marked, blocks } = this.#round(round);
     const words = new Int32Array(lanes);
     for (let row = 0; row < rows.length; row++) {
+      if (mode.name === "block") {
+        const own = dense.subarray(row * lanes, (row + 1) * lanes);
+        const isMarked = codec.encode(own, words);
+        if (isMarked) marked.add(row);
+        const of = blocks.get(row) ?? [];
+        blocks.set(row, of);
+        // A row without gradients is sent as NULL, which fits any exponent.
+        if (touched[row] === 1) of.push({ member, exponent: codec.exponent(own), mantissas: words.slice() });
+        continue;
+      }
       if (codec.encode(dense.subarray(row * lanes, (row + 1) * lanes), words)) marked.add(row);
       for (let lane = 0; lane < lanes; lane++) {
         const word = words[lane] ?? 0;
@@ -58,12 +87,16 @@ export class ExactnessCheck {
     const row = slot - slotBase;
     const wanted = this.#wanted.get(round);
     const isMarked = (flags & Flag.MARK) !== 0;
-    const first = row * this.#layout.lanes;
+    const { lanes } = this.#layout;
     this.compared++;
+    const sums =
+      message.exponents === undefined
+        ? wanted?.sums.subarray(row * lanes, (row + 1) * lanes)
+        : shiftedSums(wanted?.blocks.get(row) ?? [], exponentOfWord(message.exponents.current), lanes);
+    const shouldHaveMark = wanted?.marked.has(row) === true || sums === undefined;
     const right = isMarked
-      ? wanted?.marked.has(row) === true
-      : wanted?.marked.has(row) === false &&
-        message.lanes.every((sum, lane) => sum === wanted.sums[first + lane]);
+      ? shouldHaveMark
+      : !shouldHaveMark && message.lanes.every((sum, lane) => sum === sums[lane]);
     if (!right) this.wrong++;
     return { round, row };
   }
@@ -72,11 +105,21 @@ export class ExactnessCheck {
     let wanted = this.#wanted.get(round);
     if (wanted === undefined) {
       const { lanes, rows } = this.#layout;
-      wanted = { sums: new Int32Array(rows.length * lanes), marked: new Set() };
+      wanted = { sums: new Int32Array(rows.length * lanes), marked: new Set(), blocks: new Map() };
       this.#wanted.set(round, wanted);
     }
     return wanted;
   }
+}
+
+/** Mode `block`: the sum of the rows, each shifted to the slot's exponent; none when a row lies above it and so has the mark. */
+function shiftedSums(contributions: readonly Block[], slot: number, lanes: number): Int32Array | undefined {
+  if (contributions.some(({ exponent }) => exponent > slot)) return undefined;
+  const sums = new Int32Array(lanes);
+  for (const { member, exponent, mantissas } of contributions)
+    for (let lane = 0; lane < lanes; lane++)
+      sums[lane] = (sums[lane] ?? 0) + shiftMantissa(mantissas[lane] ?? 0, slot - exponent, member);
+  return sums;
 }
 
 /** A short name for the exact bits of a model. */

@@ -1,6 +1,12 @@
 import type { HostNode, Placement, SwitchNode, Topology } from "gradplane/controller";
 import type { JobLayout } from "gradplane/host/libra";
-import { contributionLimit, type NumericMode, windowBaseFor } from "gradplane/numeric";
+import {
+  blockExponent,
+  contributionLimit,
+  fp16Limit,
+  type NumericMode,
+  windowBaseFor,
+} from "gradplane/numeric";
 import { WORKERS } from "./program.ts";
 
 export const JOB = 1;
@@ -42,10 +48,24 @@ export function layoutOf(
   };
 }
 
-/** The numeric mode for gradients of at most `largest`, with room for eight times that before a row has to go by the server. */
-export function modeFor(name: "int32" | "fp32", largest: number, slices: readonly number[]): NumericMode {
+/**
+ * The numeric mode for gradients of at most `largest`, with room for eight times that before a row has to go by the server.
+ *
+ * @param slices of the lookup tables of the program, for modes that have some
+ */
+export function modeFor(name: NumericMode["name"], largest: number, slices: readonly number[]): NumericMode {
   const bound = 8 * largest;
-  return name === "int32"
-    ? { name, workers: WORKERS, fractionBits: Math.floor(Math.log2(contributionLimit(WORKERS) / bound)) }
-    : { name, workers: WORKERS, base: windowBaseFor(bound), slices };
+  const workers = WORKERS;
+  const fractionBits = (limit: number): number => Math.floor(Math.log2(limit / bound));
+  switch (name) {
+    case "int32":
+      return { name, workers, fractionBits: fractionBits(contributionLimit(workers)) };
+    case "block":
+      return { name, workers, exponent: blockExponent(Float32Array.of(bound)) ?? 0 };
+    case "fp32":
+    case "bf16":
+      return { name, workers, base: windowBaseFor(bound, name), slices };
+    case "fp16":
+      return { name, workers, fractionBits: fractionBits(fp16Limit(workers)), slices };
+  }
 }

@@ -1,4 +1,14 @@
-import { fp32, hotAggregation, int32, ipv4Forwarding, type NumericMode, program } from "gradplane";
+import {
+  bf16,
+  block,
+  fp16,
+  fp32,
+  hotAggregation,
+  int32,
+  ipv4Forwarding,
+  type NumericMode,
+  program,
+} from "gradplane";
 
 /** Most workers of a job on this switch. */
 export const WORKERS = 32;
@@ -24,4 +34,13 @@ export function libra(mode: NumericMode, lanes: number) {
 /** Raw float32 on the wire: the switch converts by lookup tables, so its rows are narrower. */
 export const libraFloat = () => libra(fp32(), 8);
 
-export default libra(int32, 32);
+/** The switch of each numeric mode. Codes of half the width need smaller tables. */
+export const libraOf = {
+  int32: () => libra(int32, 32),
+  block: () => libra(block, 32),
+  fp32: libraFloat,
+  fp16: () => libra(fp16(), 16),
+  bf16: () => libra(bf16(), 16),
+};
+
+export default libraOf.int32();

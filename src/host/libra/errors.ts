@@ -7,7 +7,9 @@ export type LibraErrorCode =
   /** The parameter server does not answer. */
   | "server_unreachable"
   /** A worker has been silent for too long while others wait. */
-  | "worker_lost";
+  | "worker_lost"
+  /** Some worker's value is NaN or infinite, so that its sum is no number. */
+  | "not_finite";
 
 /** The peer or row at fault; which fields are there depends on the code. */
 export interface LibraErrorDetails {

@@ -11,6 +11,12 @@ export { KVWorker, type Timestamp, type WorkerDriver } from "../ps/kvworker.ts";
 export { type Random, seededRandom } from "../random.ts";
 export { type UdpAddress, UdpHost, type UdpHostOptions } from "../udp.ts";
 export { AggregatorNode, formatFor, frameOf } from "./aggregatornode.ts";
+export {
+  type AllreduceAction,
+  type AllreduceEvent,
+  type AllreduceLayout,
+  AllreduceWorker,
+} from "./allreduceworker.ts";
 export { LibraError, type LibraErrorCode, type LibraErrorDetails } from "./errors.ts";
 export {
   checkLayout,
