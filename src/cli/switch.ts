@@ -1,6 +1,16 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { MessageError, type P4Info, p4infoFromFile } from "../p4info/index.ts";
-import { Switch, SwitchRunner, UdpPort, type UdpPortOptions } from "../switch/index.ts";
+import {
+  type FramePort,
+  openLinuxPorts,
+  PcapError,
+  PcapPort,
+  Switch,
+  SwitchRunner,
+  UdpPort,
+  type UdpPortOptions,
+} from "../switch/index.ts";
 import {
   EmbeddedSwitchTarget,
   ioOf,
@@ -12,14 +22,19 @@ import { EnvironmentError, UserError } from "./exit.ts";
 import { parse, type Verb, wholeNumber } from "./verb.ts";
 
 export const switchVerb: Verb = {
-  help: `Usage: gradplane switch (--json FILE --p4info FILE | --no-p4) -i PORT@udp[:LOCAL[:PEER]] ... [options]
+  help: `Usage: gradplane switch (--json FILE --p4info FILE | --no-p4) -i PORT@WHERE ... [options]
 
 Runs a BMv2 JSON program, or with --no-p4 waits for one over P4Runtime. Prints one line when it is ready:
-  ready grpc=HOST:PORT PORT@udp:LOCAL ...
+  ready grpc=HOST:PORT PORT@WHERE ...
 SIGTERM and SIGINT end it; so does the end of a parent that started it with an IPC channel.
 
+  -i PORT@INTERFACE        a port: a Linux interface such as veth0 (root or CAP_NET_RAW; switch its offloads
+                           off: ethtool -K veth0 gro off gso off tso off)
   -i PORT@udp:LOCAL:PEER   a port: UDP port of 127.0.0.1 to listen on (0: any) and to send to
                            (left out: whoever sent last); one Ethernet frame per datagram
+  -i PORT@pcap:IN:OUT      a port: frames come from the capture IN once there is a program, and go to the
+                           capture OUT; either may be empty
+  --pcap-wait SECONDS      time that captures wait for a controller's entries; default 0
   --json FILE              BMv2 JSON to run from the start
   --p4info FILE            its P4Info (.txtpb or .bin)
   --no-p4                  start without a program
@@ -29,8 +44,9 @@ SIGTERM and SIGINT end it; so does the end of a parent that started it with an I
   --priority-queues N      queues per port, 1 to 8; default 8
   --grpc-server-addr A     host:port of the P4Runtime server; default 127.0.0.1:9559
 
-Example:
-  gradplane switch --no-p4 -i 0@udp:50000 -i 1@udp:50001 --cpu-port 510`,
+Examples:
+  gradplane switch --no-p4 -i 0@udp:50000 -i 1@udp:50001 --cpu-port 510
+  gradplane switch --json router.json --p4info p4info.txtpb -i 0@veth0 -i 1@veth2`,
   async run(args) {
     // simple_switch_grpc takes its target options after "--"; both places are fine here.
     const { values, positionals } = parse(
@@ -41,6 +57,7 @@ Example:
         json: { type: "string" },
         p4info: { type: "string" },
         "no-p4": { type: "boolean", default: false },
+        "pcap-wait": { type: "string", default: "0" },
         "device-id": { type: "string", default: "1" },
         "cpu-port": { type: "string" },
         "drop-port": { type: "string", default: "511" },
@@ -72,6 +89,7 @@ Example:
       ports: [...ports.map((p) => p.number), ...(cpuPort === undefined ? [] : [cpuPort])],
     });
     await serve(engine, ports, {
+      pcapWait: wholeNumber("pcap-wait", values["pcap-wait"], 0, 86_400),
       address: serverAddress(values["grpc-server-addr"]),
       deviceId: BigInt(wholeNumber("device-id", values["device-id"], 1, Number.MAX_SAFE_INTEGER)),
       program: values.json === undefined ? undefined : loadFiles(values.json, values.p4info ?? ""),
@@ -79,10 +97,11 @@ Example:
   },
 };
 
-interface PortRequest {
-  readonly number: number;
-  readonly options: UdpPortOptions;
-}
+type PortRequest = { readonly number: number } & (
+  | { readonly kind: "udp"; readonly options: UdpPortOptions }
+  | { readonly kind: "linux"; readonly name: string }
+  | { readonly kind: "pcap"; readonly input: string | undefined; readonly output: string | undefined }
+);
 
 interface StartProgram {
   readonly p4info: P4Info;
@@ -90,6 +109,8 @@ interface StartProgram {
 }
 
 interface Service {
+  /** Seconds before captures are played. */
+  readonly pcapWait: number;
   readonly address: string;
   readonly deviceId: bigint;
   readonly program: StartProgram | undefined;
@@ -100,16 +121,14 @@ async function serve(engine: Switch, ports: readonly PortRequest[], service: Ser
   const runner = new SwitchRunner(engine);
   let server: P4RuntimeServer | undefined;
   try {
-    const opened: string[] = [];
-    for (const { number, options } of ports) {
-      const port = await openPort(number, options);
-      runner.attach(number, port);
-      opened.push(` ${number}@udp:${port.localPort}`);
-    }
-    const { program, ...where } = service;
+    const opened = await openPorts(ports);
+    for (const { number, port } of opened) runner.attach(number, port);
+    const { program, pcapWait, ...where } = service;
     const target = new EmbeddedSwitchTarget(engine, ioOf(runner));
     server = await P4RuntimeServer.start({ target, ...where, ...(program === undefined ? {} : { program }) });
-    process.stdout.write(`ready grpc=${server.address}${opened.join("")}\n`);
+    const places = opened.map(({ where }) => ` ${where}`).join("");
+    process.stdout.write(`ready grpc=${server.address}${places}\n`);
+    await Promise.race([ended, play(engine, opened, pcapWait)]);
     await ended;
   } catch (error) {
     if (error instanceof P4RuntimeServerError) throw new EnvironmentError(error.message);
@@ -117,7 +136,9 @@ async function serve(engine: Switch, ports: readonly PortRequest[], service: Ser
     throw error;
   } finally {
     await server?.close();
-    await runner.close();
+    await runner.close().catch((error: unknown) => {
+      throw new EnvironmentError(messageOf(error));
+    });
     // An open channel would keep the process.
     if (process.connected) process.disconnect();
   }
@@ -133,29 +154,77 @@ function untilEnded(): Promise<void> {
   });
 }
 
-async function openPort(number: number, options: UdpPortOptions): Promise<UdpPort> {
+interface OpenPort {
+  readonly number: number;
+  /** As the ready line says it. */
+  readonly where: string;
+  readonly port: FramePort;
+}
+
+async function openPorts(requests: readonly PortRequest[]): Promise<readonly OpenPort[]> {
+  const opened: OpenPort[] = [];
+  const linux = requests.filter((request) => request.kind === "linux");
   try {
-    return await UdpPort.open(`port ${number}`, options);
+    // One thread receives for all of them.
+    const linuxPorts = openLinuxPorts(linux.map(({ name }) => name));
+    for (const request of requests) {
+      const { number } = request;
+      if (request.kind === "linux") {
+        const port = linuxPorts[linux.indexOf(request)];
+        if (port !== undefined) opened.push({ number, where: `${number}@${request.name}`, port });
+      } else if (request.kind === "udp") {
+        const port = await UdpPort.open(`port ${number}`, request.options).catch((error: unknown) => {
+          throw new Error(
+            `port ${number} cannot listen on UDP port ${request.options.port ?? 0}: ${messageOf(error)}`,
+          );
+        });
+        opened.push({ number, where: `${number}@udp:${port.localPort}`, port });
+      } else {
+        const port = await PcapPort.open(`port ${number}`, request.input, request.output);
+        opened.push({ number, where: `${number}@pcap`, port });
+      }
+    }
+    return opened;
   } catch (error) {
-    throw new EnvironmentError(
-      `port ${number} cannot listen on UDP port ${options.port ?? 0}: ${messageOf(error)}`,
-    );
+    await Promise.all(opened.map(({ port }) => port.close()));
+    if (error instanceof PcapError) throw new UserError(error.message);
+    throw new EnvironmentError(messageOf(error));
   }
 }
 
-/** `0@udp`, `0@udp:50000`, `0@udp:50000:50010`. */
+/** Lets captures in, when there is a program and the time to wait is over. */
+async function play(engine: Switch, opened: readonly OpenPort[], wait: number): Promise<void> {
+  const captures = opened.map(({ port }) => port).filter((port) => port instanceof PcapPort);
+  if (captures.length === 0) return;
+  const begin = Date.now() + wait * 1000;
+  while (!engine.hasPipeline || Date.now() < begin) await sleep(20, undefined, { ref: false });
+  await Promise.all(captures.map((port) => port.play()));
+}
+
+/** `0@udp`, `0@udp:50000`, `0@udp:50000:50010`, `0@pcap:in.pcap:out.pcap`, `0@veth0`. */
 function parseInterface(text: string): PortRequest {
-  const parts = /^(\d+)@udp(?::(\d+)(?::(\d+))?)?$/.exec(text);
-  if (parts === null)
-    throw new UserError(`-i "${text}": write PORT@udp, PORT@udp:LOCAL or PORT@udp:LOCAL:PEER`);
-  const [, number = "", local, peer] = parts;
-  return {
-    number: wholeNumber("interface", number, 0, 510),
-    options: {
-      ...(local === undefined ? {} : { port: wholeNumber("interface", local, 0, 65_535) }),
-      ...(peer === undefined ? {} : { peer: { port: wholeNumber("interface", peer, 1, 65_535) } }),
-    },
-  };
+  const [, digits = "", where = ""] = /^(\d+)@(.+)$/.exec(text) ?? [];
+  const udp = /^udp(?::(\d+)(?::(\d+))?)?$/.exec(where);
+  const pcap = /^pcap:([^:]*)(?::([^:]*))?$/.exec(where);
+  const isInterface = /^[^\s/:]{1,15}$/.test(where);
+  if (udp === null && pcap === null && !isInterface)
+    throw new UserError(
+      `-i "${text}": write PORT@INTERFACE, PORT@udp, PORT@udp:LOCAL, PORT@udp:LOCAL:PEER or PORT@pcap:IN:OUT`,
+    );
+  const number = wholeNumber("interface", digits, 0, 510);
+  if (udp !== null) {
+    const [, local, peer] = udp;
+    return {
+      number,
+      kind: "udp",
+      options: {
+        ...(local === undefined ? {} : { port: wholeNumber("interface", local, 0, 65_535) }),
+        ...(peer === undefined ? {} : { peer: { port: wholeNumber("interface", peer, 1, 65_535) } }),
+      },
+    };
+  }
+  if (pcap === null) return { number, kind: "linux", name: where };
+  return { number, kind: "pcap", input: pcap[1] || undefined, output: pcap[2] || undefined };
 }
 
 function serverAddress(text: string): string {

@@ -123,6 +123,24 @@ describe("a switch that cannot have what it was asked for", { timeout: 60_000 },
     expect(stderr).toContain("EADDRINUSE");
   });
 
+  test("names the interface that there is not, and exits with 2", async () => {
+    const { status, stdout, stderr } = await gradplane([
+      ...["switch", "--no-p4", ...ANY_ADDRESS],
+      ...["-i", "0@udp", "-i", "1@gpnowhere"],
+    ]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toBe('gradplane: there is no interface gpnowhere; "ip link" lists them\n');
+  });
+
+  test.each([
+    ["0@pcap:nowhere.pcap", "cannot read nowhere.pcap: "],
+    ["0@pcap::nowhere/out.pcap", "cannot write nowhere/out.pcap: "],
+  ])("names the capture that cannot be had (%s)", async (port, reason) => {
+    const { status, stderr } = await gradplane(["switch", "--no-p4", ...ANY_ADDRESS, "-i", port]);
+    expect(status).toBe(1);
+    expect(stderr).toContain(`gradplane: ${reason}`);
+  });
+
   test("names the file that it cannot read, or that is no program", async () => {
     const folder = folderWith({ "broken.json": "{", "broken.txtpb": "tables {" });
     const p4info = join(root, "p4out/libra/p4info.bin");
@@ -143,9 +161,10 @@ describe("a switch that cannot have what it was asked for", { timeout: 60_000 },
 /** In this process, since each has the same way out: a UserError becomes one line and exit code 1. */
 describe("wrong arguments of gradplane switch", () => {
   test.each([
-    ["-i", "0@veth0", '-i "0@veth0": write PORT@udp'],
-    ["-i", "udp:50000", '-i "udp:50000": write PORT@udp'],
-    ["-i", "0@udp:", '-i "0@udp:": write PORT@udp'],
+    ["-i", "0@veth/0", '-i "0@veth/0": write PORT@INTERFACE, PORT@udp'],
+    ["-i", "udp:50000", '-i "udp:50000": write PORT@INTERFACE, PORT@udp'],
+    ["-i", "0@udp:", '-i "0@udp:": write PORT@INTERFACE, PORT@udp'],
+    ["--pcap-wait", "soon", '--pcap-wait is "soon"; it is a whole number from 0 to 86400'],
     ["-i", "511@udp", '--interface is "511"; it is a whole number from 0 to 510'],
     ["-i", "0@udp:65536", '--interface is "65536"; it is a whole number from 0 to 65535'],
     ["-i", "0@udp:0:0", '--interface is "0"; it is a whole number from 1 to 65535'],
