@@ -2,14 +2,18 @@ import type { Diagnostic, Program } from "../ir/index.ts";
 import { p4infoToBinary, p4infoToText } from "../p4info/index.ts";
 import { BackendError } from "./backenderror.ts";
 import { p4info } from "./p4info/build.ts";
+import type { PlacedFiles } from "./p4text/places.ts";
 import { packetFormats } from "./packets.ts";
-import { fitFindings, fitReport } from "./tna/fit/index.ts";
+import { reportPage } from "./report.ts";
+import { sourceMap, sourceMapText } from "./sourcemap.ts";
+import { tableContents } from "./tables.ts";
+import { fitFindings, fitReport, stageMap } from "./tna/fit/index.ts";
 import { lowerTna } from "./tna/lower.ts";
-import { tnaFiles } from "./tna/text/files.ts";
+import { placedTnaFiles } from "./tna/text/files.ts";
 import { bfrtSettings } from "./tna/trafficmanager.ts";
 import { bmv2Json } from "./v1model/json/document.ts";
 import { lower } from "./v1model/lower.ts";
-import { p4Files } from "./v1model/text/files.ts";
+import { placedP4Files } from "./v1model/text/files.ts";
 
 export type TargetName = "v1model" | "tna";
 
@@ -23,16 +27,22 @@ export type GeneratedFiles = ReadonlyMap<string, string | Uint8Array>;
 
 /**
  * Everything that is generated from a program. For v1model: `v1model/*.p4` and `v1model/controls/*.p4`, `NAME.json` for BMv2 and the
- * embedded switch, `p4info.txtpb`, `p4info.bin`; for tna: `tna/*.p4` and, where there is anything to set, `tna/bfrt.json`; and `packets.md`. The same program gives the same bytes; nothing is written to disk.
+ * embedded switch, `p4info.txtpb`, `p4info.bin`; for tna: `tna/*.p4` and, where there is anything to set, `tna/bfrt.json`, and a map of its stages, `tna/stages.svg`; and
+ * `tables.json` (their contents), `report.md`, `sourcemap.json` and `packets.md`. The same program gives the same bytes; nothing is written to disk.
  *
  * @throws BackendError when the program is beyond the target, although well typed.
  */
 export function generate(program: Program, options: GenerateOptions = {}): GeneratedFiles {
   const targets = options.targets ?? ["v1model"];
   const files = new Map<string, string | Uint8Array>();
+  const placed = new Map<string, PlacedFiles>();
+  const emit = (target: TargetName, emitted: PlacedFiles): void => {
+    placed.set(target, emitted);
+    for (const [path, text] of emitted.files) files.set(`${target}/${path}`, text);
+  };
   if (targets.includes("v1model")) {
     const lowered = lower(program);
-    for (const [path, text] of p4Files(lowered)) files.set(`v1model/${path}`, text);
+    emit("v1model", placedP4Files(lowered));
     files.set(`${program.name}.json`, bmv2Json(lowered));
     const info = p4info(lowered);
     files.set("p4info.txtpb", p4infoToText(info));
@@ -45,10 +55,19 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
       const message = lowered.findings.map((f) => `${f.code}: ${f.message}`).join("; ");
       throw new BackendError("GP2004", "tna", message, first.at);
     }
-    for (const [path, text] of tnaFiles(lowered)) files.set(`tna/${path}`, text);
+    emit("tna", placedTnaFiles(lowered));
     const settings = bfrtSettings(lowered);
     if (settings !== undefined) files.set("tna/bfrt.json", settings);
   }
+  const lowered = lowerTna(program);
+  const fit = lowered.findings.length > 0 ? undefined : fitReport(lowered);
+  if (fit !== undefined && targets.includes("tna")) files.set("tna/stages.svg", stageMap(fit));
+  files.set("tables.json", tableContents(program));
+  files.set(
+    "report.md",
+    reportPage(program, { v1model: targets.includes("v1model"), tna: fit ?? lowered.findings }),
+  );
+  files.set("sourcemap.json", sourceMapText(sourceMap(program, placed)));
   files.set("packets.md", packetFormats(program));
   return files;
 }

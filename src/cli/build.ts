@@ -97,7 +97,7 @@ async function verify(program: SwitchProgram, files: GeneratedFiles): Promise<vo
     const report = fitReport(lowerTna(program.ir));
     process.stdout.write(`${fitText(report, { real: verification.figures, root: process.cwd() })}\n`);
   }
-  throwRefusal(verification, program, files);
+  throwRefusal(verification, program);
 }
 
 /** Writes generated files below a folder. @throws EnvironmentError that names the folder */

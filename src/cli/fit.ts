@@ -39,7 +39,7 @@ Example:
       process.stdout.write(
         `${fitText(report, { root: process.cwd(), ...(real === undefined ? {} : { real }) })}\n`,
       );
-    if (verification !== undefined && files !== undefined) throwRefusal(verification, program, files);
+    if (verification !== undefined) throwRefusal(verification, program);
     else if (report.verdict === "no") process.exitCode = 1;
   },
 };

@@ -19,6 +19,10 @@ const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise
     summary: "what a program takes of a Tofino: stages, memories, and the chain that costs most",
     load: async () => (await import("./fit.ts")).fit,
   },
+  where: {
+    summary: "the line of a program that a line of generated P4 comes from",
+    load: async () => (await import("./where.ts")).where,
+  },
   dissector: {
     summary: "a Wireshark dissector for a program's packets",
     load: async () => (await import("./dissector.ts")).dissectorVerb,

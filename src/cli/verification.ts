@@ -1,4 +1,6 @@
 import { type GeneratedFiles, generate } from "../backends/index.ts";
+import { lowerTna } from "../backends/tna/lower.ts";
+import { placedTnaFiles } from "../backends/tna/text/files.ts";
 import { findCompilers, findingsOf, type Verification, verifyTna } from "../backends/tna/verify/index.ts";
 import type { SwitchProgram } from "../dsl/program.ts";
 import { ProgramError } from "../dsl/programerror.ts";
@@ -20,9 +22,9 @@ export async function askCompiler(
 }
 
 /** What it refused, as findings about the user's program. @throws ProgramError */
-export function throwRefusal(verification: Verification, { ir }: SwitchProgram, files: GeneratedFiles): void {
+export function throwRefusal(verification: Verification, { ir }: SwitchProgram): void {
   if (verification.kind === "fits") return;
-  const [first, ...others] = findingsOf(verification.messages, ir, tnaTexts(files));
+  const [first, ...others] = findingsOf(verification.messages, ir, placedTnaFiles(lowerTna(ir)));
   if (first !== undefined) throw new ProgramError(first, ...others);
 }
 

@@ -11,6 +11,7 @@ describe("gradplane", () => {
       "build",
       "check",
       "fit",
+      "where",
       "dissector",
       "switch",
       "run",
@@ -42,7 +43,7 @@ describe("gradplane", () => {
     const { status, stderr } = await gradplane(["bulid"]);
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, dissector, switch, run, controller, apply, diff, status, drain, p4rt\n',
+      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, where, dissector, switch, run, controller, apply, diff, status, drain, p4rt\n',
     );
   });
 

@@ -70,7 +70,8 @@ export interface Scope {
 
 /** A P4 expression. `sized` says that the context does not give constants their type. */
 export function expression(e: Expression, scope: Scope, sized = false): Doc {
-  return print(e, scope, sized).doc;
+  const { doc } = print(e, scope, sized);
+  return e.at === undefined ? doc : concat({ kind: "place", at: e.at }, doc);
 }
 
 /** The expression as an operand that must bind at least as tight as `level`. */

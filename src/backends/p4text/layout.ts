@@ -1,3 +1,6 @@
+import type { SourceLocation } from "../../ir/index.ts";
+import { placeMark } from "./places.ts";
+
 /**
  * A small layout engine: a document says where lines may break, `render` breaks them only where a line would be too long
  * (the algorithm of Oppen and Wadler: a group is printed flat if it fits, else all its own breaks become line ends).
@@ -7,7 +10,9 @@ export type Doc =
   | { readonly kind: "concat"; readonly parts: readonly Doc[] }
   | { readonly kind: "nest"; readonly by: number; readonly body: Doc }
   | { readonly kind: "group"; readonly body: Doc }
-  | { readonly kind: "line"; readonly flat: string; readonly hard: boolean };
+  | { readonly kind: "line"; readonly flat: string; readonly hard: boolean }
+  /** Nothing to see: what follows comes from there in the user's program. */
+  | { readonly kind: "place"; readonly at: SourceLocation };
 
 export const INDENT = 4;
 export const WIDTH = 100;
@@ -70,6 +75,8 @@ export function render(doc: Doc, indent = 0, width = WIDTH): string {
       stack.push([depth + d.by, flat, d.body]);
     } else if (d.kind === "group") {
       stack.push([depth, flat || fits(d.body, width - column, stack), d.body]);
+    } else if (d.kind === "place") {
+      out += placeMark(d.at);
     } else if (flat && !d.hard) {
       out += d.flat;
       column += d.flat.length;
@@ -101,6 +108,7 @@ function fits(body: Doc, room: number, rest: readonly Frame[]): boolean {
     else if (d.kind === "concat")
       for (let i = d.parts.length - 1; i >= 0; i--) stack.push([depth, flat, d.parts[i] ?? ""]);
     else if (d.kind === "nest" || d.kind === "group") stack.push([depth, flat, d.body]);
+    else if (d.kind === "place") continue;
     else if (d.hard || !flat) return true;
     else left -= d.flat.length;
   }

@@ -68,8 +68,13 @@ import { stagesOf } from "./stages.ts";
  * Brings a checked program into the form that Tofino 1 has. What Tofino cannot do is in `findings`; then the rest is not to be used.
  */
 export function lowerTna(program: Program): TnaProgram {
-  return new ProgramLowering(forTarget(program, "tna")).lower();
+  const known = lowered.get(program) ?? new ProgramLowering(forTarget(program, "tna")).lower();
+  lowered.set(program, known);
+  return known;
 }
+
+/** Programs are frozen: checking one, estimating it and writing it lower it once. */
+const lowered = new WeakMap<Program, TnaProgram>();
 
 class ProgramLowering {
   readonly #source: Program;

@@ -198,7 +198,7 @@ describe("what the compiler says", () => {
     });
   });
 
-  it("is shown at the user's own line, by the name in it or by where it points", () => {
+  it("is shown at the user's own line, by where it points or by the name in it", () => {
     const at = { file: "/program.ts", line: 7, column: 3 };
     const program = forwarding();
     const placed: Program = {
@@ -217,11 +217,12 @@ describe("what the compiler says", () => {
         { severity: "error", text: "no room", file: "controls/forwarding.p4", line },
         { severity: "error", text: "SwitchIngress.forwarding.route does not fit" },
         { severity: "error", text: "nothing of ours" },
+        { severity: "error", text: "too complex", file: "/tmp/p4/controls/forwarding.p4", line: 1 },
       ],
       placed,
-      files,
+      { files, places: new Map([["controls/forwarding.p4", new Map([[1, { ...at, line: 9 }]])]]) },
     );
-    expect(found.map((d) => d.at?.line)).toEqual([7, 8, undefined]);
+    expect(found.map((d) => d.at?.line)).toEqual([7, 8, undefined, 9]);
     expect(found[0]?.code).toBe("GP1899");
   });
 

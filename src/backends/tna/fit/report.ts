@@ -67,6 +67,14 @@ export interface FitReport {
 
 /** Estimates a lowered program without findings. */
 export function fitReport(program: TnaProgram): FitReport {
+  const known = reports.get(program) ?? estimated(program);
+  reports.set(program, known);
+  return known;
+}
+
+const reports = new WeakMap<TnaProgram, FitReport>();
+
+function estimated(program: TnaProgram): FitReport {
   const fit = fitTables(program);
   const deps = new Dependencies(fit);
   const placed = placement(fit, deps);

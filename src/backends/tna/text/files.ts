@@ -13,6 +13,7 @@ import {
   nest,
   render,
 } from "../../p4text/layout.ts";
+import { type PlacedFiles, withoutMarks } from "../../p4text/places.ts";
 import { body, type FileMaker, programFiles } from "../../p4text/programfiles.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
 import type { ChecksumText, Gress, TnaPipeline, TnaProgram } from "../lowered.ts";
@@ -24,9 +25,16 @@ let templates: Templates | undefined;
 
 /** The P4_16 files of a program for Tofino 1, by path within the target's folder. */
 export function tnaFiles(program: TnaProgram): ReadonlyMap<string, string> {
+  return placedTnaFiles(program).files;
+}
+
+/** The same, with the places of the user's program that their lines come from. */
+export function placedTnaFiles(program: TnaProgram): PlacedFiles {
   templates ??= loadTemplates("tna");
-  return programFiles(templates, program.source, program.controls, program.source.constants, (file) =>
-    partFiles(program, file),
+  return withoutMarks(
+    programFiles(templates, program.source, program.controls, program.source.constants, (file) =>
+      partFiles(program, file),
+    ),
   );
 }
 

@@ -1,4 +1,6 @@
 import type { Diagnostic, Program, SourceLocation } from "../../../ir/index.ts";
+import type { PlacedFiles } from "../../p4text/places.ts";
+import { placesByName } from "../../sourcemap.ts";
 import type { CompilerMessage } from "./messages.ts";
 
 /**
@@ -8,35 +10,24 @@ import type { CompilerMessage } from "./messages.ts";
 export function findingsOf(
   messages: readonly CompilerMessage[],
   program: Program,
-  files: ReadonlyMap<string, string>,
+  { files, places: lines }: PlacedFiles,
 ): readonly Diagnostic[] {
   const places = placesByName(program);
+  const placeOfLine = ({ file, line }: CompilerMessage): SourceLocation | undefined => {
+    const path =
+      file === undefined ? undefined : [...files.keys()].find((p) => file.endsWith(`/${p}`) || file === p);
+    return path === undefined || line === undefined ? undefined : lines.get(path)?.get(line);
+  };
   return messages.map((m): Diagnostic => {
     const name = [...namesIn(m.text), ...nameAround(m, files)].find((n) => places.has(n));
     const where = m.file === undefined ? "" : ` (${m.file}:${m.line})`;
     return {
       code: "GP1899",
       message: `${m.text}${where}`,
-      at: name === undefined ? undefined : places.get(name),
+      at: placeOfLine(m) ?? (name === undefined ? undefined : places.get(name)),
       target: "tna",
     };
   });
-}
-
-/** Control-plane names, `control.object`, of what has a place in the user's program. */
-function placesByName(program: Program): ReadonlyMap<string, SourceLocation> {
-  const objects = program.controls.flatMap((c) => [
-    ...c.actions,
-    ...c.tables,
-    ...c.registers,
-    ...c.counters,
-    c,
-  ]);
-  return new Map(
-    objects.flatMap((o): readonly (readonly [string, SourceLocation])[] =>
-      o.at === undefined ? [] : [[o.name, o.at]],
-    ),
-  );
 }
 
 /** Names of the form `control.object` in a text; the compiler puts a dot, or the names of controls around it, in front. */

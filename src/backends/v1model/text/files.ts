@@ -1,5 +1,6 @@
 import { comment, sentence } from "../../p4text/comments.ts";
 import { INDENT, render } from "../../p4text/layout.ts";
+import { type PlacedFiles, withoutMarks } from "../../p4text/places.ts";
 import { body, type FileMaker, programFiles } from "../../p4text/programfiles.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
 import { INGRESS_CLONE, RECIRCULATED, RESUBMITTED } from "../intrinsics.ts";
@@ -14,13 +15,20 @@ let templates: Templates | undefined;
 
 /** The P4_16 files of a program, by path within the target's folder. */
 export function p4Files(program: LoweredProgram): ReadonlyMap<string, string> {
+  return placedP4Files(program).files;
+}
+
+/** The same, with the places of the user's program that their lines come from. */
+export function placedP4Files(program: LoweredProgram): PlacedFiles {
   templates ??= loadTemplates("v1model");
-  return programFiles(
-    templates,
-    program.source,
-    program.controls,
-    [...program.source.constants, INGRESS_CLONE, RESUBMITTED, RECIRCULATED],
-    (file) => partFiles(program, file),
+  return withoutMarks(
+    programFiles(
+      templates,
+      program.source,
+      program.controls,
+      [...program.source.constants, INGRESS_CLONE, RESUBMITTED, RECIRCULATED],
+      (file) => partFiles(program, file),
+    ),
   );
 }
 

@@ -1,0 +1,68 @@
+import { type KeySet, NO_ACTION, type Program, type Table, typeName } from "../ir/index.ts";
+
+/**
+ * Contents of the tables as JSON: what is fixed in the program (entries in winning order, default actions), who fills the rest, and what queues are to be set
+ * to. Values are decimal text, since they can pass what a number holds.
+ */
+export function tableContents(program: Program): string {
+  const actions = new Map(program.controls.flatMap((c) => c.actions.map((a) => [a.name, a] as const)));
+  const call = (action: string, values: readonly bigint[]) => ({
+    action,
+    ...(values.length === 0
+      ? {}
+      : {
+          parameters: Object.fromEntries(
+            values.map((v, i) => [actions.get(action)?.parameters[i]?.name ?? `${i}`, v.toString()]),
+          ),
+        }),
+  });
+  const tableOf = (t: Table) => ({
+    name: t.name,
+    ...(t.doc === undefined ? {} : { doc: t.doc }),
+    size: t.size,
+    key: t.key.map((k) => ({ name: k.name, match: k.match, type: typeName(k.expression.type) })),
+    actions: t.actions.filter((a) => a !== NO_ACTION),
+    ...(t.implementation === undefined ? {} : { actionProfile: t.implementation }),
+    default: { ...call(t.defaultAction.action, t.defaultAction.arguments), fixed: t.defaultAction.constant },
+    filledBy: t.constEntries.length > 0 || t.key.length === 0 ? "program" : "control plane",
+    ...(t.constEntries.length === 0
+      ? {}
+      : {
+          entries: t.constEntries.map((e) => ({
+            match: Object.fromEntries(e.keys.map((k, i) => [t.key[i]?.name ?? `${i}`, keyText(k)])),
+            ...call(e.action, e.arguments),
+          })),
+        }),
+  });
+  const profiles = program.controls.flatMap((c) =>
+    c.actionProfiles.map((p) => ({
+      name: p.name,
+      size: p.size,
+      tables: c.tables.filter((t) => t.implementation === p.name).map((t) => t.name),
+    })),
+  );
+  const content = {
+    program: program.name,
+    tables: program.controls.flatMap((c) => c.tables.map(tableOf)),
+    ...(profiles.length === 0 ? {} : { actionProfiles: profiles }),
+    ...(program.priorityQueues > 1 ? { priorityQueues: program.priorityQueues } : {}),
+    ...(program.queues === undefined ? {} : { queues: program.queues }),
+  };
+  return `${JSON.stringify(content, null, 2)}\n`;
+}
+
+/** As P4Runtime's shells write matches: `5`, `5&&&7`, `5/8`, `5..7`, and `*` for what matches all. */
+function keyText(k: KeySet): string {
+  switch (k.kind) {
+    case "value":
+      return k.value.toString();
+    case "mask":
+      return `${k.value}&&&${k.mask}`;
+    case "prefix":
+      return `${k.value}/${k.length}`;
+    case "range":
+      return `${k.low}..${k.high}`;
+    case "any":
+      return "*";
+  }
+}
