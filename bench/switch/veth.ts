@@ -1,0 +1,213 @@
+/**
+ * Packets per second that a switch carries from one veth pair to another without loss (at most 1 in 1,000), both switches in one run with
+ * the same JSON, entries and frames of 100 bytes: the embedded switch, and simple_switch_grpc when it is here (SIMPLE_SWITCH_GRPC or PATH).
+ * IPv4 forwarding by longest prefix, 10,000 entries, TTL and checksum updated. The sender shares the machine with them.
+ * Needs root (veth pairs). Run: npx tsx bench/switch/veth.ts
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { generate } from "../../src/backends/index.ts";
+import { ipv4Forwarding, program } from "../../src/dsl/index.ts";
+import { insert, P4RuntimeClient, p4infoFromBinary } from "../../src/p4runtime/index.ts";
+import { type LinuxPort, openLinuxPorts } from "../../src/switch/index.ts";
+import { realTool } from "../realtools.ts";
+
+const PREFIXES = 10_000;
+const SECONDS = 2;
+const FRAME_BYTES = 100;
+const MOST_LOSS = 0.001;
+const pairs = [
+  ["gpbench0", "gpbench1"],
+  ["gpbench2", "gpbench3"],
+] as const;
+
+const files = generate(
+  program("veth", { ports: 8, cpuPort: 510, features: [ipv4Forwarding({ routes: PREFIXES + 16 })] }).ir,
+);
+const bytes = (name: string): Uint8Array => Buffer.from(files.get(name) ?? "");
+
+const ip = (...args: string[]): void => void execFileSync("ip", args, { stdio: "pipe" });
+function makePairs(): void {
+  for (const [a, b] of pairs) {
+    ip("link", "add", a, "type", "veth", "peer", "name", b);
+    for (const name of [a, b]) {
+      ip("link", "set", name, "addrgenmode", "none");
+      ip("link", "set", name, "up");
+    }
+  }
+}
+function removePairs(): void {
+  for (const [a] of pairs) {
+    try {
+      ip("link", "del", a);
+    } catch {
+      // It was never made.
+    }
+  }
+}
+
+const prefix = (n: number): string => `10.${n >> 8}.${n & 0xff}.0/24`;
+
+function frames(): Buffer[] {
+  return Array.from({ length: 1024 }, (_, i) => {
+    const n = (i * 7919) % PREFIXES;
+    const frame = Buffer.alloc(FRAME_BYTES);
+    frame.write("020000000001020000000002" + "0800" + "4500", "hex");
+    frame.writeUInt16BE(FRAME_BYTES - 14, 16);
+    frame.writeUInt8(64, 22);
+    frame.writeUInt8(17, 23);
+    frame.set([192, 168, 0, 1, 10, n >> 8, n & 0xff, 7], 26);
+    let sum = 0;
+    for (let at = 14; at < 34; at += 2) sum += frame.readUInt16BE(at);
+    while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
+    frame.writeUInt16BE(~sum & 0xffff, 24);
+    return frame;
+  });
+}
+
+const arrived = (): number =>
+  Number(readFileSync(`/sys/class/net/${pairs[1][1]}/statistics/rx_packets`, "latin1"));
+
+/** Sends at a rate; gives the part that did not arrive, or undefined when the sender itself was too slow. */
+async function lossAt(rate: number, port: LinuxPort, all: readonly Buffer[]): Promise<number | undefined> {
+  const before = arrived();
+  const start = performance.now();
+  const total = rate * SECONDS;
+  let sent = 0;
+  while (sent < total) {
+    const due = Math.min(total, Math.floor((rate * (performance.now() - start)) / 1000));
+    for (const end = Math.min(due, sent + 256); sent < end; sent++)
+      port.send(all[sent & 1023] ?? Buffer.alloc(0));
+    await turn();
+  }
+  if (performance.now() - start > SECONDS * 1100) return undefined;
+  await sleep(300);
+  return 1 - (arrived() - before) / total;
+}
+
+async function carried(port: LinuxPort): Promise<string> {
+  const all = frames();
+  await lossAt(5_000, port, all);
+  let best = 0;
+  for (let rate = 10_000; rate < 2_000_000; rate = Math.round(rate * 1.15)) {
+    let loss = await lossAt(rate, port, all);
+    if (loss !== undefined && loss > MOST_LOSS) loss = await lossAt(rate, port, all);
+    if (loss === undefined) return `${best} (the sender can no more)`;
+    if (loss > MOST_LOSS) break;
+    best = rate;
+  }
+  return `${best}`;
+}
+
+async function install(address: string): Promise<void> {
+  const client = await P4RuntimeClient.connect({ address });
+  try {
+    await client.arbitrate(1n);
+    await client.pushPipeline(p4infoFromBinary(bytes("p4info.bin")), bytes("veth.json"));
+    await client.write(
+      Array.from({ length: PREFIXES }, (_, n) =>
+        insert(
+          client.entities.tableEntry("forwarding.route", { dst_addr: prefix(n) }, "forwarding.to_port", {
+            port: 1,
+            dst_mac: "02:00:00:00:00:09",
+          }),
+        ),
+      ),
+    );
+  } finally {
+    await client.close();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}
+
+async function measure(
+  name: string,
+  command: string,
+  args: readonly string[],
+  grpc: number,
+): Promise<number> {
+  makePairs();
+  const child: ChildProcess = spawn(command, args, { stdio: "ignore" });
+  const [port] = openLinuxPorts([pairs[0][1]]);
+  try {
+    if (port === undefined) throw new Error("no port");
+    for (let tries = 0; ; tries++) {
+      const found = await P4RuntimeClient.connect({ address: `127.0.0.1:${grpc}` }).catch(() => undefined);
+      await found?.close();
+      if (found !== undefined) break;
+      if (tries > 100) throw new Error(`${name} does not answer`);
+      await sleep(200);
+    }
+    await install(`127.0.0.1:${grpc}`);
+    const rate = await carried(port);
+    console.log(`${name.padEnd(20)} ${rate.padStart(9)} packets/s of ${FRAME_BYTES} bytes without loss`);
+    return Number.parseInt(rate, 10);
+  } finally {
+    child.kill();
+    await port?.close();
+    removePairs();
+  }
+}
+
+removePairs();
+const interfaces = ["-i", `0@${pairs[0][0]}`, "-i", `1@${pairs[1][0]}`];
+const folder = mkdtempSync(join(tmpdir(), "gradplane-veth-"));
+writeFileSync(join(folder, "veth.json"), bytes("veth.json"));
+const gradplane = fileURLToPath(new URL("../../bin/gradplane.js", import.meta.url));
+const ours = await freePort();
+const embedded = await measure(
+  "embedded switch",
+  process.execPath,
+  [
+    gradplane,
+    "switch",
+    "--no-p4",
+    ...interfaces,
+    "--cpu-port",
+    "510",
+    "--grpc-server-addr",
+    `127.0.0.1:${ours}`,
+  ],
+  ours,
+);
+const binary = realTool("SIMPLE_SWITCH_GRPC", "simple_switch_grpc");
+if (binary === undefined) console.log("simple_switch_grpc is not here (SIMPLE_SWITCH_GRPC): no comparison");
+else {
+  const [grpc, thrift] = [await freePort(), await freePort()];
+  const server = ["--grpc-server-addr", `127.0.0.1:${grpc}`, "--cpu-port", "510"];
+  const bmv2 = await measure(
+    "simple_switch_grpc",
+    binary,
+    [
+      "--no-p4",
+      ...interfaces,
+      "--device-id",
+      "1",
+      "--thrift-port",
+      `${thrift}`,
+      "--log-level",
+      "off",
+      "--",
+      ...server,
+    ],
+    grpc,
+  );
+  console.log(
+    bmv2 === 0
+      ? "simple_switch_grpc lost packets at every rate: no ratio"
+      : `ratio ${(embedded / bmv2).toFixed(1)} (above 1: the embedded switch is faster)`,
+  );
+}
