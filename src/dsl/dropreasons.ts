@@ -1,6 +1,6 @@
 import { type BitType, bit } from "../ir/index.ts";
 import { ProgramError } from "./programerror.ts";
-import { at, type Variable } from "./value.ts";
+import { at, type Bool, type Variable } from "./value.ts";
 
 export type Gress = "ingress" | "egress";
 
@@ -14,6 +14,12 @@ const CODES = 256;
 export interface DropReasonsOf {
   readonly variable: Variable<BitType<8>>;
   readonly names: readonly string[];
+}
+
+/** A second field, whose reasons count in the place of the first one's where the condition holds when ingress ends. */
+export interface OwnReasons {
+  readonly when: Bool;
+  readonly variable: Variable<BitType<8>>;
 }
 
 type MakeMetadata = (name: string, type: BitType<8>, doc: string) => Variable<BitType<8>>;
@@ -30,6 +36,8 @@ export class DropReasons {
       egress: { variable: undefined, names: [PASSED] },
     };
 
+  readonly #own: OwnReasons[] = [];
+
   constructor(metadata: MakeMetadata) {
     this.#metadata = metadata;
   }
@@ -42,6 +50,24 @@ export class DropReasons {
         ? this.#metadata("drop_reason", bit(8), "why ingress drops the packet; 0: it does not")
         : this.#metadata("egress_drop_reason", bit(8), "why egress drops the packet; 0: it does not");
     return { variable: reasons.variable, names: reasons.names };
+  }
+
+  /**
+   * Reasons of packets that a feature takes from the others in ingress, in a field of its own: so what it does need not wait, in a
+   * pipeline, for what the others have done. Its controls are declared with `ownReasons`, and write the codes themselves.
+   */
+  own(name: string, when: Bool): Variable<BitType<8>> {
+    const variable = this.#metadata(
+      name,
+      bit(8),
+      "why ingress drops a packet of the feature; 0: it does not",
+    );
+    this.#own.push({ when, variable });
+    return variable;
+  }
+
+  get ownReasons(): readonly OwnReasons[] {
+    return this.#own;
   }
 
   /** The code of a reason; the same for all that have its name. */

@@ -269,9 +269,19 @@ export class ProgramBuilder {
     return new Variable<T>({ kind: "metadata", name, type });
   }
 
-  /** A control of its own: one concern, one P4 file. With `only`, programs for other targets are made without it. */
-  control(name: string, gress: "ingress" | "egress", doc?: string, only?: ir.TargetName): ControlBuilder {
-    const context = { nameOf: (header: object) => this.headerName(header), reasons: this.dropReasons };
+  /**
+   * A control of its own: one concern, one P4 file. With `only`, programs for other targets are made without it; with `ownReasons` its
+   * drops are not counted by what it does (see `DropReasons.own`).
+   */
+  control(
+    name: string,
+    gress: "ingress" | "egress",
+    doc?: string,
+    only?: ir.TargetName,
+    { ownReasons = false }: { readonly ownReasons?: boolean } = {},
+  ): ControlBuilder {
+    const reasons = ownReasons ? undefined : this.dropReasons;
+    const context = { nameOf: (header: object) => this.headerName(header), reasons };
     const c = new ControlBuilder(name, gress, doc, context, only);
     this.#controls.push(c);
     return c;

@@ -1,6 +1,6 @@
-import { type BitType, bit } from "../../ir/index.ts";
+import { type BitType, bit, type SourceLocation } from "../../ir/index.ts";
 import { BEST_EFFORT } from "../../wire/trafficclass.ts";
-import { callSite } from "../callsite.ts";
+import { callSite, placedAt } from "../callsite.ts";
 import type { ControlBuilder } from "../control.ts";
 import { onlyKnown } from "../options.ts";
 import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
@@ -62,7 +62,7 @@ export function ecmp(options: EcmpOptions): EcmpFeature {
   whole("members", 256);
   if (!["gradient", "all", "none"].includes(options.spray))
     refuse(`spray is ${JSON.stringify(options.spray)}; it may be "all", "gradient" or "none"`);
-  return { name: "ecmp", at, options, build: (p) => buildEcmp(p, options) };
+  return { name: "ecmp", at, options, build: (p) => buildEcmp(p, options, at) };
 }
 
 /** The turn: the member after `before` in a group whose last member is `last`. Whatever the cell holds, the result is in the group. */
@@ -70,7 +70,7 @@ export function nextTurn(before: number, last: number): number {
   return before >= last ? 0 : before + 1;
 }
 
-function buildEcmp(p: ProgramBuilder, o: EcmpOptions): void {
+function buildEcmp(p: ProgramBuilder, o: EcmpOptions, at: SourceLocation | undefined): void {
   if (p.find(isForwarding) === undefined && p.find(isForwarding6) === undefined) {
     throw new ProgramError({
       code: "GP1702",
@@ -108,8 +108,13 @@ function buildEcmp(p: ProgramBuilder, o: EcmpOptions): void {
   c.apply((s) => s.count(events, event.cast(bit(32))));
   // The route dropped the packet until a member takes it; one whose time to live has ended stays dropped.
   const isForwarded = forwarded.eq(forwarding.forwarded);
-  // Before aggregation, which answers other packets: on Tofino what both write would make this wait for the last lane.
-  p.ingress("route", (s) => s.if(pending.eq(1).and(isForwarded), (then) => then.invoke(c)));
+  // Before aggregation, which answers other packets: on Tofino what both write would make this wait for the last lane. Behind the routes,
+  // in whatever order the features are listed.
+  p.last(() =>
+    placedAt(at, function chooseNextHopsHere() {
+      p.ingress("route", (s) => s.if(pending.eq(1).and(isForwarded), (then) => then.invoke(c)));
+    }),
+  );
 }
 
 /** What the ways to choose share. */

@@ -86,6 +86,9 @@ function countPackets(
   const byPort = perPort ? c.counterPer("by_port", PORT, names, "the same by port") : undefined;
   const byClass = perClass ? c.counterPer("by_class", CLASS, names, "the same by traffic class") : undefined;
   c.apply((s) => {
+    if (gress === "ingress")
+      for (const own of p.dropReasons?.ownReasons ?? [])
+        s.if(own.when, (theirs) => theirs.set(variable, own.variable));
     s.count(packets, variable.cast(u32));
     const cell = (bits: number) => variable.slice(Math.max(1, bits) - 1, 0);
     if (byPort !== undefined) s.count(byPort, port.concat(cell(byPort.cellBits)).cast(u32));

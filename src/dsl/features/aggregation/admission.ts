@@ -2,7 +2,7 @@ import type { BitType } from "../../../ir/index.ts";
 import type { ProgramBuilder } from "../../program.ts";
 import { type ActionSteps, type ControlHandle, exactly } from "../../steps.ts";
 import type { NamedConstant, Num } from "../../value.ts";
-import { type AggregationFields, slotBits, u8, u9, u16, u32, u48 } from "./fields.ts";
+import { type AggregationFields, type Because, slotBits, u8, u9, u16, u32, u48 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
 /** What is asked, and who may ask. */
@@ -10,6 +10,7 @@ export function admissionControl(
   p: ProgramBuilder,
   o: FullAggregationOptions,
   f: AggregationFields,
+  because: Because,
 ): ControlHandle {
   const { agg, request } = f;
   const { EVENT, REQUEST, FLAG, KIND, LENGTH, UDP_LENGTH } = f.names;
@@ -36,6 +37,7 @@ export function admissionControl(
   const malformed = admission.action("malformed", {}, (a) => {
     a.set(request, REQUEST.none);
     a.set(f.event, EVENT.malformed);
+    because(a, "slot.malformed");
   });
   const headerOnly = (kind: NamedConstant) => ({
     version: f.names.VERSION,

@@ -1,12 +1,13 @@
 import type { BitType } from "../../../ir/index.ts";
 import { AGGREGATOR_EVENTS, type AggregatorEvent } from "../../../numeric/aggregator.ts";
+import { REPLICATED } from "../../dropreasons.ts";
 import type { Header } from "../../headers.ts";
 import { intrinsic, type ProgramBuilder } from "../../program.ts";
 import { type ActionSteps, type BoundAction, type ControlHandle, exactly, type Steps } from "../../steps.ts";
 import type { Bool, Operand, Variable } from "../../value.ts";
 import { choose } from "../choose.ts";
 import { controllerPort } from "../controllerport.ts";
-import { type AggregationFields, u8, u16, u32, u48 } from "./fields.ts";
+import { type AggregationFields, type Because, u8, u16, u32, u48 } from "./fields.ts";
 
 /** The drop port of both targets. */
 const NO_PORT = 511;
@@ -25,26 +26,32 @@ export interface Turn {
 export function answerControls(
   p: ProgramBuilder,
   f: AggregationFields,
+  because: Because,
 ): { readonly outcome: ControlHandle; readonly answer: ControlHandle; readonly turn: Turn } {
   const turn = {
     macBefore: p.metadata("mac_before", u48),
     addrBefore: p.metadata("addr_before", u32),
     portBefore: p.metadata("port_before", u16),
   };
-  return { outcome: outcomeControl(p, f), answer: replyControl(p, f, turn), turn };
+  return { outcome: outcomeControl(p, f, because), answer: replyControl(p, f, turn), turn };
 }
 
-function outcomeControl(p: ProgramBuilder, f: AggregationFields): ControlHandle {
+function outcomeControl(p: ProgramBuilder, f: AggregationFields, because: Because): ControlHandle {
   const { isRequest } = f;
   const { EVENT, RELATION } = f.names;
-  const outcome = p.control("outcome", "ingress", "What has become of a request that met its slot.");
+  const doc = "What has become of a request that met its slot.";
+  const outcome = p.control("outcome", "ingress", doc, undefined, { ownReasons: true });
   const finish = (name: AggregatorEvent) => (s: Steps) => s.set(f.event, EVENT[name]);
   // Without a server a contribution is answered by the RESULT.
   const wait = (name: "contribution" | "null") => (s: Steps) => {
     finish(name)(s);
-    if (f.server === undefined) s.staysDropped("waits_for_others");
+    if (f.server === undefined) because(s, "outcome.waits_for_others");
   };
   const isComplete = f.arrived.eq(f.full);
+  const complete = (s: Steps): void => {
+    finish("complete")(s);
+    if (f.server === undefined) because(s, REPLICATED);
+  };
   // Only without a server does anybody but the completing worker get a RESULT for what it sends.
   const again: readonly [Bool, (s: Steps) => void][] =
     f.server === undefined ? [[f.seen.ne(0).and(isComplete), finish("result_again")]] : [];
@@ -65,7 +72,7 @@ function outcomeControl(p: ProgramBuilder, f: AggregationFields): ControlHandle 
         [f.relation.eq(RELATION.older), finish("stale")],
         ...again,
         [f.seen.ne(0), finish("duplicate")],
-        [isComplete, finish("complete")],
+        [isComplete, complete],
         [isRequest("contribution"), wait("contribution")],
       ],
       wait("null"),
@@ -84,6 +91,8 @@ function replyControl(p: ProgramBuilder, f: AggregationFields, turn: Turn): Cont
     f.server === undefined
       ? "RESULT to all workers, or to the one who asks again."
       : "Acknowledgement to the sender, RESULT to the parameter server.",
+    undefined,
+    { ownReasons: true },
   );
   const events = answer.counter("events", AGGREGATOR_EVENTS, "what aggregation did with its packets");
   const sendBack = (a: ActionSteps): void => {

@@ -1,13 +1,15 @@
+import { bit } from "../../../ir/index.ts";
 import { callSite } from "../../callsite.ts";
 import type { Feature, ProgramBuilder } from "../../program.ts";
 import { ProgramError } from "../../programerror.ts";
+import { type Bool, value } from "../../value.ts";
 import { controllerPort } from "../controllerport.ts";
 import { forwardingState, isForwarding } from "../forwarding.ts";
 import { admissionControl } from "./admission.ts";
 import { acknowledgeControl, answerControls } from "./answer.ts";
 import { copiesControl } from "./copies.ts";
 import { blockControls } from "./exponents.ts";
-import { type AggregationFields, aggregationFields } from "./fields.ts";
+import { type AggregationFields, aggregationFields, type Because } from "./fields.ts";
 import { lookUpFloats } from "./floatlookup.ts";
 import { gridControl } from "./grid.ts";
 import {
@@ -50,13 +52,14 @@ function buildAggregation(p: ProgramBuilder, o: FullAggregationOptions): void {
   const fields = aggregationFields(p, o);
   parseRows(p, o, fields);
 
-  const admission = admissionControl(p, o, fields);
   const isOurs = p.valid(fields.agg).and(local.eq(1));
+  const because = dropReasons(p, isOurs);
+  const admission = admissionControl(p, o, fields, because);
   const grid = gridControl(p, o, fields);
   const block = blockControls(p, o, fields);
-  const slot = slotControl(p, o, fields, isOurs, block?.exponents);
+  const slot = slotControl(p, o, fields, { isOurs, beside: block?.exponents, because });
   const bitmap = bitmapControl(p, o, fields);
-  const { outcome, answer, turn } = answerControls(p, fields);
+  const { outcome, answer, turn } = answerControls(p, fields, because);
   const floats = sendsCodes(o.mode) ? lookUpFloats(p, o.mode, o.workers, fields) : undefined;
   // Step after step on one level: each is asked for by what the one before has found, so that a pipeline has one stage for each, and
   // the many registers of the grid need to wait for nothing but the round and the bitmap. What is not taken stays `older`.
@@ -79,6 +82,18 @@ function buildAggregation(p: ProgramBuilder, o: FullAggregationOptions): void {
   });
   const leave = o.result === "ps" ? acknowledgeControl(p, fields, turn) : copiesControl(p, o, fields);
   p.egress("aggregate", (s) => s.invoke(leave));
+}
+
+/**
+ * Notes why a request has no answer, where drops are counted; what is said last counts. In a field of its own, so that no slot waits for what
+ * forwarding and the choice of a next hop have to say.
+ */
+function dropReasons(p: ProgramBuilder, isOurs: Bool): Because {
+  const reasons = p.dropReasons;
+  if (reasons === undefined) return () => {};
+  const u8 = bit(8);
+  const variable = reasons.own("aggregation_drop_reason", isOurs);
+  return (s, reason) => s.set(variable, value(u8, reasons.code("ingress", reason)));
 }
 
 /** Rows of another width or mode belong to another program on the way; they are forwarded unread. */

@@ -19,9 +19,13 @@ import { headerBytes } from "../../../wire/header.ts";
 import { ipv4 as ipv4Declaration, udp as udpDeclaration } from "../../../wire/internet.ts";
 import type { Header } from "../../headers.ts";
 import type { ProgramBuilder } from "../../program.ts";
+import type { ActionSteps } from "../../steps.ts";
 import type { Bool, Variable } from "../../value.ts";
 import { internet } from "../internet.ts";
 import type { FullAggregationOptions } from "./options.ts";
+
+/** Says why a packet is dropped, as `control.reason`, for who counts that. */
+export type Because = (s: ActionSteps, reason: string) => void;
 
 export const u8: BitType = bit(8);
 export const u9: BitType = bit(9);

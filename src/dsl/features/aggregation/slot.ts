@@ -5,26 +5,30 @@ import { type ControlHandle, exactly, type Steps } from "../../steps.ts";
 import { type Bool, mux, type Num, value } from "../../value.ts";
 import { choose } from "../choose.ts";
 import { controllerPort } from "../controllerport.ts";
-import { type AggregationFields, cells, u32 } from "./fields.ts";
+import { type AggregationFields, type Because, cells, u32 } from "./fields.ts";
 import type { FullAggregationOptions } from "./options.ts";
 
 /**
  * Whether a request is in order, and its round against the slot's. What is refused meets no slot: it stays `older`.
  *
- * @param isOurs the packet is for this switch
- * @param beside what else a request in order meets, at once with the round
+ * @param with.isOurs the packet is for this switch
+ * @param with.beside what else a request in order meets, at once with the round
  */
 export function slotControl(
   p: ProgramBuilder,
   o: FullAggregationOptions,
   f: AggregationFields,
-  isOurs: Bool,
-  beside: ControlHandle | undefined,
+  {
+    isOurs,
+    beside,
+    because,
+  }: { readonly isOurs: Bool; readonly beside: ControlHandle | undefined; readonly because: Because },
 ): ControlHandle {
   const { agg, lanes, event, isRequest } = f;
   const { EVENT, RELATION, REQUEST, ROWS } = f.names;
   const cpu = p.once(controllerPort);
-  const slot = p.control("slot", "ingress", "Whether the request is in order, and the slot that it meets.");
+  const doc = "Whether the request is in order, and the slot that it meets.";
+  const slot = p.control("slot", "ingress", doc, undefined, { ownReasons: true });
   const round = slot.register("round", u32, cells(o), "round that the slot holds");
   const advance = slot.action(
     "advance_round",
@@ -75,7 +79,7 @@ export function slotControl(
   // What is refused stays dropped, and is counted. Malformed requests have their event already.
   const refuse = (reason: AggregatorEvent) => (t: Steps) => {
     t.set(event, EVENT[reason]);
-    t.staysDropped(reason.replace("refused_", ""));
+    because(t, `slot.${reason.replace("refused_", "")}`);
   };
   const [isReset, isCollect] = [isRequest("reset"), isRequest("collect")];
   // The parameter server has no bit: it may ask and not contribute; a worker the other way round. Without a server workers ask.
@@ -89,13 +93,10 @@ export function slotControl(
       : [[isReset.not().and(f.bit.eq(0)), refuse("refused_unknown")]];
   slot.apply((s) => {
     s.if(isOurs.and(isRequest("null").or(isCollect)), (then) => then.call(emptyRow));
-    s.if(p.dropReasons === undefined ? isOurs.and(isRequest("none").not()) : isOurs, (asked) =>
+    s.if(isOurs.and(isRequest("none").not()), (asked) =>
       choose(
         asked,
         [
-          ...(p.dropReasons === undefined
-            ? []
-            : [[isRequest("none"), (t: Steps) => t.staysDropped("malformed")] as const]),
           [isReset.and(intrinsic.ingress_port.ne(cpu.port)), refuse("malformed")],
           [isReset.and(agg.slot.cast(u32).ge(ROWS)), refuse("refused_unknown")],
           // A copy that comes late must not touch what runs.
