@@ -142,6 +142,8 @@ export class ProgramBuilder {
   /** Undefined where no feature counts drops; otherwise each drop writes its reason into a metadata field. */
   readonly dropReasons: DropReasons | undefined;
   readonly #last: (() => void)[] = [];
+  /** Where the user asked for the feature that is being built. */
+  #building: SourceLocation | undefined;
   #packetIn: string | undefined;
   #packetOut: string | undefined;
 
@@ -157,6 +159,7 @@ export class ProgramBuilder {
 
   /** Lets a feature declare its part. */
   build(feature: Feature): void {
+    this.#building = feature.at;
     placedAt(
       feature.at,
       function buildFeatureHere(this: ProgramBuilder) {
@@ -167,7 +170,12 @@ export class ProgramBuilder {
 
   /** Puts something off until all features are built: for who looks at what the others did. */
   last(build: () => void): void {
-    this.#last.push(build);
+    const site = this.#building;
+    this.#last.push(() =>
+      placedAt(site, function buildFeatureHere() {
+        build();
+      }),
+    );
   }
 
   /** The options of a feature that this program has, or undefined. */

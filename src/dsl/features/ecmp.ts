@@ -1,6 +1,6 @@
-import { type BitType, bit, type SourceLocation } from "../../ir/index.ts";
+import { type BitType, bit } from "../../ir/index.ts";
 import { BEST_EFFORT } from "../../wire/trafficclass.ts";
-import { callSite, placedAt } from "../callsite.ts";
+import { callSite } from "../callsite.ts";
 import type { ControlBuilder } from "../control.ts";
 import { onlyKnown } from "../options.ts";
 import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
@@ -62,7 +62,7 @@ export function ecmp(options: EcmpOptions): EcmpFeature {
   whole("members", 256);
   if (!["gradient", "all", "none"].includes(options.spray))
     refuse(`spray is ${JSON.stringify(options.spray)}; it may be "all", "gradient" or "none"`);
-  return { name: "ecmp", at, options, build: (p) => buildEcmp(p, options, at) };
+  return { name: "ecmp", at, options, build: (p) => buildEcmp(p, options) };
 }
 
 /** The turn: the member after `before` in a group whose last member is `last`. Whatever the cell holds, the result is in the group. */
@@ -70,7 +70,7 @@ export function nextTurn(before: number, last: number): number {
   return before >= last ? 0 : before + 1;
 }
 
-function buildEcmp(p: ProgramBuilder, o: EcmpOptions, at: SourceLocation | undefined): void {
+function buildEcmp(p: ProgramBuilder, o: EcmpOptions): void {
   if (p.find(isForwarding) === undefined && p.find(isForwarding6) === undefined) {
     throw new ProgramError({
       code: "GP1702",
@@ -110,11 +110,7 @@ function buildEcmp(p: ProgramBuilder, o: EcmpOptions, at: SourceLocation | undef
   const isForwarded = forwarded.eq(forwarding.forwarded);
   // Before aggregation, which answers other packets: on Tofino what both write would make this wait for the last lane. Behind the routes,
   // in whatever order the features are listed.
-  p.last(() =>
-    placedAt(at, function chooseNextHopsHere() {
-      p.ingress("route", (s) => s.if(pending.eq(1).and(isForwarded), (then) => then.invoke(c)));
-    }),
-  );
+  p.last(() => p.ingress("route", (s) => s.if(pending.eq(1).and(isForwarded), (then) => then.invoke(c))));
 }
 
 /** What the ways to choose share. */

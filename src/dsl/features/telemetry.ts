@@ -1,5 +1,5 @@
 import { bit } from "../../ir/index.ts";
-import { callSite, placedAt } from "../callsite.ts";
+import { callSite } from "../callsite.ts";
 import type { Gress } from "../dropreasons.ts";
 import { onlyKnown } from "../options.ts";
 import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
@@ -48,18 +48,14 @@ export function telemetry(options: TelemetryOptions = {}): TelemetryFeature {
       const perClass = options.perClass ?? hasClasses(p);
       if (perClass) p.once(trafficClass);
       // The reasons are known when all other features are built.
-      p.last(() =>
-        placedAt(at, function countPacketsHere() {
-          countPackets(p, "ingress", { perPort: options.perPort ?? true, perClass });
-          // Unless egress drops it has nothing to tell; and classes need not travel there for nothing.
-          if ((p.dropReasons?.of("egress").names.length ?? 0) > 1)
-            countPackets(p, "egress", {
-              perPort: options.perPort ?? true,
-              perClass: p.find(isDrop) !== undefined,
-            });
-          countQueueLosses(p);
-        }),
-      );
+      p.last(() => {
+        const perPort = options.perPort ?? true;
+        countPackets(p, "ingress", { perPort, perClass });
+        // Unless egress drops it has nothing to tell; and classes need not travel there for nothing.
+        if ((p.dropReasons?.of("egress").names.length ?? 0) > 1)
+          countPackets(p, "egress", { perPort, perClass: p.find(isDrop) !== undefined });
+        countQueueLosses(p);
+      });
     },
   };
 }
