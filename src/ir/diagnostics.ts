@@ -49,6 +49,10 @@ export const rules = {
     "hash bit or int fields to 1 to 2^32 buckets; identity takes at most 8 bytes, and whole ones",
   ),
   GP1110: error("random", "draw from low to high, low first, into at most 64 bits"),
+  GP1111: warning(
+    "condition is always true or always false",
+    "compare with something else, or leave the test out: what one outcome alone uses is dead code",
+  ),
   GP1201: error("reserved name", "choose another name; P4 or the architecture uses this one"),
   GP1202: error(
     "declared twice",
@@ -69,15 +73,31 @@ export const rules = {
     "lookahead that is not always done",
     "look ahead on its own, or in a state of its own that a select leads to",
   ),
+  GP1308: warning(
+    "select decides nothing",
+    "all its cases lead to one state: go there with otherwise(...) alone",
+  ),
+  GP1309: error(
+    "header is not valid here",
+    "extract it or make it valid first; the fields of an invalid header are undefined",
+  ),
   GP1310: error("outside the header stack", "a stack has elements 0 to size-1, at least one"),
   GP1311: error(
     "field of variable length",
     "one such field at the end of a header, of whole bytes, and its length in bits with the extract: extract(options, length)",
   ),
+  GP1312: warning(
+    "header may be invalid here",
+    "ask first: s.if(p.valid(header), ...), or put p.valid(header) into the table's key",
+  ),
   GP1313: error("union without headers", "give it at least one member"),
   GP1314: error(
     "checksum",
     "fields, metadata and constants that make whole 16-bit words, a target of 16 bits, a condition on headers and metadata",
+  ),
+  GP1315: error(
+    "range in a select is too fine",
+    "p4c makes a case of each power of two and takes 100 at most: select on fewer or narrower ranges",
   ),
   GP1401: error("table size", "a table has room for at least one entry"),
   GP1402: error("more than one lpm field", "keep one lpm field; make the others exact or ternary"),
@@ -104,6 +124,7 @@ export const rules = {
     "table with an action profile",
     "its entries name members: give it a key, no entries, no default action but NoAction, and the same actions as the profile's other tables",
   ),
+  GP1411: warning("match field is a constant", "match on something that differs between packets"),
   GP1501: error("table applied twice", "apply each table once, or a second table for the second look-up"),
   GP1502: error("not allowed here", "move the statement to where it is allowed"),
   GP1503: error("controls apply each other in a circle", "let one of them do its work in place"),
@@ -115,7 +136,12 @@ export const rules = {
     "control or table belongs to the other direction",
     "use it in the gress in which it was declared",
   ),
-  GP1506: error("object is never used", "apply it, call it, or remove it"),
+  GP1506: error("declared and never used", "apply it, call it, use it, or remove it"),
+  GP1507: warning(
+    "value is overwritten before anyone reads it",
+    "leave the first assignment out, or write to another place",
+  ),
+  GP1508: warning("statement is never reached", "exit ends the pipeline: move the statement before it"),
   GP1601: error(
     "memory accessed twice on one path",
     "one access per packet and register, counter or meter: merge the two or use two of them",
@@ -133,6 +159,10 @@ export const rules = {
   GP1606: error(
     "digest",
     "send each digest in one place, in ingress: an action of one table, or a control's apply; its fields are bit values, at least one",
+  ),
+  GP1607: error(
+    "register update without effect",
+    "give next another value than old, or an output that depends on the cell",
   ),
   GP1701: error("option out of range", "write one of the values that the message allows"),
   GP1702: error("feature needs another feature", "add the missing feature to features: [...]"),

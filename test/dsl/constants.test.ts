@@ -10,6 +10,7 @@ import {
   type Num,
   ProgramError,
   range,
+  reject,
   type SwitchProgram,
   ternary,
   value,
@@ -80,7 +81,8 @@ describe("constants are exact", () => {
         .state("start")
         .extract(h)
         .select(h.big)
-        .on(keys.map((k) => k)[0] ?? 0n, accept);
+        .on(keys.map((k) => k)[0] ?? 0n, accept)
+        .otherwise(reject);
     });
     const [first, second] = built.ir.controls[0]?.tables[0]?.constEntries ?? [];
     expect(first?.keys).toEqual([{ kind: "value", value: 9007199254740992n }]);
@@ -172,7 +174,7 @@ describe("zero is a value", () => {
         s.call(port, { port: 0 });
       });
       p.ingress("route", (s) => s.invoke(c));
-      p.parser.state("start").extract(h).select(h.a).on(0, accept);
+      p.parser.state("start").extract(h).select(h.a).on(0, accept).otherwise(reject);
     });
     const [control] = built.ir.controls;
     const [table] = control?.tables ?? [];

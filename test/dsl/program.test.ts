@@ -20,6 +20,7 @@ import {
   prefix,
   program,
   range,
+  reject,
   type SwitchProgram,
   ternary,
   value,
@@ -45,7 +46,10 @@ function probes(options: { readonly session: number }): Feature {
       const h = p.header(probe);
       const parseProbe = p.parser.state("parse_probe").extract(h);
       net.parseEthernet.on(ETHERTYPE_PROBE, parseProbe);
-      parseProbe.select(h.kind, h.hops).on([masked(0, 0x80), range(0, 63)], accept);
+      parseProbe
+        .select(h.kind, h.hops)
+        .on([masked(0, 0x80), range(0, 63)], accept)
+        .otherwise(reject);
       const cell = p.metadata("cell", bit(16), "cell of the sender");
       const late = p.metadata("late", bit(32));
       const delta = p.metadata("delta", int(16));
@@ -342,7 +346,7 @@ describe("parts that features share", () => {
       name,
       build(p) {
         const h = p.header(wireHeader("same", { a: 8 }));
-        p.ingress("route", (s) => s.set(h.a, 1));
+        p.ingress("classify", (s) => s.setValid(h));
         p.ingress("deliver", (s) => s.drop());
       },
     });

@@ -3,6 +3,7 @@ import {
   type ControlBuilder,
   type Diagnostic,
   type Feature,
+  type Header,
   intrinsic,
   type ProgramBuilder,
   ProgramError,
@@ -11,6 +12,7 @@ import {
 } from "gradplane";
 import { describe, expect, test } from "vitest";
 import type { Program, RuleCode, TargetName } from "../../src/ir/index.ts";
+import type { WireHeader } from "../../src/wire/header.ts";
 
 /** A small program with what `build` declares; all packets leave by port 1. */
 export function small(build: (p: ProgramBuilder) => void): SwitchProgram {
@@ -24,6 +26,13 @@ export function inControl(build: (c: ControlBuilder, p: ProgramBuilder) => void)
     build(c, p);
     p.ingress("route", (s) => s.invoke(c));
   });
+}
+
+/** A header that each packet has. */
+export function parsed<F extends string>(p: ProgramBuilder, header: WireHeader<F>): Header<F> {
+  const h = p.header(header);
+  p.parser.state("start").extract(h);
+  return h;
 }
 
 /** A program with one fault. A comment marks where the finding must point: at the word before the bracket. */

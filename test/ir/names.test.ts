@@ -31,7 +31,10 @@ const named: Readonly<Record<string, (name: string) => SwitchProgram>> = {
   "a parameter": (name) =>
     small((p) => {
       const c = p.control("c", "ingress");
-      const a = c.action("a", { [name]: bit(9) }, (s) => s.drop());
+      const a = c.action("a", { [name]: bit(9) }, (s, d) => {
+        const given = d[name];
+        if (given !== undefined) s.set(intrinsic.egress_port, given);
+      });
       c.apply((s) => s.call(a, { [name]: 1 }));
       p.ingress("route", (s) => s.invoke(c));
     }),

@@ -1,14 +1,17 @@
-import type { Diagnostic } from "../diagnostics.ts";
+import { type Diagnostic, severityOf } from "../diagnostics.ts";
 import type { Program } from "../program.ts";
 import { placedStatements } from "../walk.ts";
 import { checkChecksums } from "./checksums.ts";
+import { checkEffects } from "./effects.ts";
 import { checkFlow } from "./flow.ts";
 import { checkHeaders } from "./headers.ts";
+import { checkLiveness } from "./liveness.ts";
 import { checkNames, Names } from "./names.ts";
 import { checkParser } from "./parser.ts";
 import { checkPorts } from "./ports.ts";
 import { checkTables } from "./tables.ts";
 import { checkWidths, TypeChecker } from "./types.ts";
+import { checkValidity } from "./validity.ts";
 
 /**
  * Everything that is wrong with a program, in the order of the source; what has no place of its own comes first. A finding
@@ -34,6 +37,12 @@ export function check(program: Program): readonly Diagnostic[] {
   for (const [statement, place] of placedStatements(program)) types.statement(statement, place);
   checkChecksums(program, names, types, report);
   checkFlow(program, names, report);
+  // What is not whole cannot be followed.
+  if ([...found.values()].every((d) => severityOf(d) === "warning" || d.target !== undefined)) {
+    checkEffects(program, report);
+    checkLiveness(program, names, report);
+    checkValidity(program, names, report);
+  }
   return bySource([...found.values()]);
 }
 

@@ -43,6 +43,8 @@ class Flow {
   readonly #gress: "ingress" | "egress";
   readonly #reported = new Set<string>();
   readonly #applications = new Map<string, Application>();
+  /** Statements that are not reached, so that only the first of a row is reported. */
+  readonly #ended = new Set<Statement | undefined>();
 
   constructor(names: Names, report: Report, gress: "ingress" | "egress") {
     this.#names = names;
@@ -52,10 +54,11 @@ class Flow {
 
   /** The state after a block that `next` follows. */
   block(block: Block, before: State, next: Statement | undefined): State {
-    return block.reduce(
-      (state, s, i) => (state.ended ? state : this.#statement(s, state, block[i + 1] ?? next)),
-      before,
-    );
+    return block.reduce((state, s, i) => {
+      if (!state.ended) return this.#statement(s, state, block[i + 1] ?? next);
+      if (!before.ended) this.#unreached(s, block[i - 1]);
+      return state;
+    }, before);
   }
 
   #statement(s: Statement, state: State, next: Statement | undefined): State {
@@ -89,6 +92,19 @@ class Flow {
       default:
         return this.#straight(s, state, s.at);
     }
+  }
+
+  /** Reports the first statement after one that ends. */
+  #unreached(s: Statement, before: Statement | undefined): void {
+    const at = s.at ?? before?.at;
+    const key = `unreached ${at?.file}:${at?.line}:${at?.column}`;
+    if (this.#reported.has(key) || this.#ended.has(before)) {
+      this.#ended.add(s);
+      return;
+    }
+    this.#ended.add(s);
+    this.#reported.add(key);
+    this.#report({ code: "GP1508", message: "every path ends before this statement", at });
   }
 
   #action(name: string, state: State, at: SourceLocation | undefined): State {
@@ -153,12 +169,11 @@ function memoryOf(s: StraightStatement): { readonly kind: string; readonly name:
 /** Whether the statement says where the packet goes. */
 function setsOutput(s: StraightStatement): boolean {
   const target = targetOf(s);
-  return (
-    s.kind === "drop" ||
-    s.kind === "resubmit" ||
-    s.kind === "recirculate" ||
-    (target?.kind === "intrinsic" && (target.name === "egress_port" || target.name === "multicast_group"))
-  );
+  if (s.kind === "drop" || s.kind === "resubmit" || s.kind === "recirculate") return true;
+  if (target?.kind !== "intrinsic") return false;
+  // Group 0 is none.
+  const isNoGroup = s.kind === "assign" && s.value.kind === "constant" && s.value.value === 0n;
+  return target.name === "egress_port" || (target.name === "multicast_group" && !isNoGroup);
 }
 
 function firstIn(at: SourceLocation | undefined): string {

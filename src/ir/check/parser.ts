@@ -1,5 +1,6 @@
 import type { Diagnostic } from "../diagnostics.ts";
-import type { ParserState, Program } from "../program.ts";
+import type { KeySet, ParserState, Program } from "../program.ts";
+import { type DataType, widthOf } from "../types.ts";
 import { includes, misfit } from "./keysets.ts";
 import type { Names } from "./names.ts";
 import { checkPaths } from "./parserpaths.ts";
@@ -50,4 +51,65 @@ function checkSelect(state: ParserState, types: TypeChecker, report: Report): vo
       report({ code: "GP1406", message, at: c.at });
     }
   });
+  if (!sound.includes(false)) checkRest(state, report);
+  checkRanges(state, report);
+}
+
+/** Whether a case leaves anything for `otherwise`. */
+function checkRest(state: ParserState, report: Report): void {
+  if (state.transition.kind !== "select") return;
+  const { keys, cases, otherwise } = state.transition;
+  const all = cases.findIndex((c) => c.values.every((set, k) => takesAll(set, keys[k]?.type)));
+  const taker = cases[all];
+  if (taker === undefined || otherwise === "accept" || otherwise === taker.next) return;
+  const message = `case ${all + 1} of state ${state.name} takes all that is left; nothing goes to ${otherwise}`;
+  report({ code: "GP1406", message, at: taker.at });
+}
+
+/** Reports a select all of whose ways lead to one state. */
+export function checkWays(state: ParserState, report: Report): void {
+  if (state.transition.kind !== "select") return;
+  const { keys, cases, otherwise } = state.transition;
+  const ways = new Set(cases.map((c) => c.next));
+  if (!cases.some((c) => c.values.every((set, k) => takesAll(set, keys[k]?.type)))) ways.add(otherwise);
+  if (ways.size === 1)
+    report({
+      code: "GP1308",
+      message: `state ${state.name} goes to ${[...ways][0]} in any case`,
+      at: state.at,
+    });
+}
+
+function takesAll(set: KeySet, type: DataType | undefined): boolean {
+  return type !== undefined && includes(set, { kind: "any" }, type);
+}
+
+/** p4c takes no more cases than this where a range becomes masks. */
+const MOST_MASKS = 100;
+
+function checkRanges(state: ParserState, report: Report): void {
+  if (state.transition.kind !== "select") return;
+  const { keys, cases } = state.transition;
+  for (const c of cases) {
+    const counts = c.values.map((set, i) => {
+      const type = keys[i]?.type;
+      return set.kind === "range" && type !== undefined ? masksOf(set.low, set.high, widthOf(type)) : 1;
+    });
+    const product = counts.reduce((a, b) => a * b, 1);
+    if (product > MOST_MASKS) {
+      const message = `a case of state ${state.name} makes ${product} cases of masks`;
+      report({ code: "GP1315", message, at: c.at, target: "v1model" });
+    }
+  }
+}
+
+/** How many masks cover a range exactly. */
+function masksOf(low: bigint, high: bigint, width: number): number {
+  let count = 0;
+  for (let from = low; from <= high; count++) {
+    let size = 1n << BigInt(width);
+    while (from % size !== 0n || from + size - 1n > high) size >>= 1n;
+    from += size;
+  }
+  return count;
 }

@@ -15,7 +15,12 @@ export function checkPaths(program: Program, names: Names, report: Report): void
     if (!reached.has(state) && !isEnd(state.name))
       report({ code: "GP1303", message: `no path leads to state ${state.name}`, at: state.at });
   }
-  if (!checkLoops(reached, names, report)) checkExtracts([...reached], names, report);
+  if (checkLoops(reached, names, report)) return;
+  const ways = [...reached].flatMap(edgesOf).map((e) => e.next);
+  const start = names.states.get("start");
+  if (start !== undefined && ways.every((next) => names.states.has(next) && !isEnd(next)))
+    report({ code: "GP1302", message: "no way leads to the end of the parser", at: start.at });
+  checkExtracts([...reached], names, report);
 }
 
 function isEnd(name: string): boolean {

@@ -145,13 +145,17 @@ function checkEntry(
       ? (misfit(set, type) ?? uncanonical(set, type))
       : `a ${set.kind} does not go with match kind ${key.match}`;
     if (why !== undefined) wrong.push(`${key.name} of table ${table.name}: ${why}`);
+    if (key.match === "optional" && type.kind === "bool" && set.kind === "value") {
+      const message = `${key.name} of table ${table.name}: BMv2's compiler takes no optional truth; match exactly, or on toBit()`;
+      report({ code: "GP1405", message, at: entry.at, target: "v1model" });
+    }
   });
   for (const message of wrong) report({ code: "GP1405", message, at: entry.at });
   return wrong.length === 0;
 }
 
 /** Whether `first` takes every packet that `second` would. Sufficient, not necessary: fields one by one. */
-function covers(first: ConstEntry, second: ConstEntry, table: Table): boolean {
+export function covers(first: ConstEntry, second: ConstEntry, table: Table): boolean {
   return table.key.every((key, i) => {
     const [a, b] = [first.keys[i], second.keys[i]];
     const { type } = key.expression;

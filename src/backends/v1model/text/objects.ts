@@ -1,4 +1,4 @@
-import { type ActionCall, hashAlgorithms, typeName } from "../../../ir/index.ts";
+import { type ActionCall, bit, hashAlgorithms, typeName, widthOf } from "../../../ir/index.ts";
 import { actionText, counterDoc, documented, objectTexts } from "../../p4text/declarations.ts";
 
 import { expression } from "../../p4text/expressions.ts";
@@ -7,6 +7,7 @@ import { tableText } from "../../p4text/tables.ts";
 import type { LoweredControl, LoweredTable } from "../lowered.ts";
 import { storageType, unsigned } from "../storage.ts";
 import { algorithmText, scopeOf, stepsText } from "./blocks.ts";
+import { bitsText, isSignedAsBits, withoutSign } from "./signedkeys.ts";
 
 const COUNTER_TYPE = { packets: "packets", bytes: "bytes", both: "packets_and_bytes" } as const;
 
@@ -78,19 +79,34 @@ function v1modelTable(table: LoweredTable, control: LoweredControl): Doc {
   return tableText({
     name: table.name,
     local: table.local,
-    key: table.key.map((k) => ({
-      name: k.name,
-      expression: expression(k.expression, scopeOf(control.gress), true),
-      match: k.match,
-      type: k.expression.type,
-    })),
+    key: table.key.map((k, i) => {
+      const type = k.expression.type;
+      const asBits = isSignedAsBits(
+        type,
+        table.constEntries.map((e) => e.keys[i]),
+      );
+      const scope = scopeOf(control.gress);
+      return {
+        name: k.name,
+        expression: asBits ? bitsText(k.expression, scope) : expression(k.expression, scope, true),
+        match: k.match,
+        type: asBits ? bit(widthOf(type)) : type,
+      };
+    }),
     actions: table.actions,
     size: table.size,
     defaultAction: {
       ...call(table.defaultAction),
       constant: table.defaultAction.constant,
     },
-    entries: table.constEntries.map((e) => ({ ...call(e), keys: e.keys })),
+    entries: table.constEntries.map((e) => ({
+      ...call(e),
+      keys: e.keys.map((set, i) => {
+        const type = table.key[i]?.expression.type;
+        const sets = table.constEntries.map((other) => other.keys[i]);
+        return type !== undefined && isSignedAsBits(type, sets) ? withoutSign(set, widthOf(type)) : set;
+      }),
+    })),
     selectors: (table.profile?.selector?.keys ?? []).map((k) => expression(k, scopeOf(control.gress))),
     properties: [
       ...(table.directCounterLocal === undefined ? [] : [`counters = ${table.directCounterLocal};`]),

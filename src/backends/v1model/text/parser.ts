@@ -1,11 +1,12 @@
 import type { Expression, ParserState, ParserStep, Program } from "../../../ir/index.ts";
-import { ownErrors } from "../../../ir/index.ts";
+import { bit, ownErrors, widthOf } from "../../../ir/index.ts";
 import { expression } from "../../p4text/expressions.ts";
 import { braces, concat, type Doc, group, hardline, line, list, nest, render } from "../../p4text/layout.ts";
 import { keySet } from "../../p4text/literals.ts";
 import type { LoweredProgram } from "../lowered.ts";
 import { asIndex } from "../storage.ts";
 import { scopeOf } from "./blocks.ts";
+import { bitsText, isSignedAsBits, withoutSign } from "./signedkeys.ts";
 
 /** The declaration of the program's own errors, or nothing. */
 export function errorsText(program: Program): string {
@@ -55,10 +56,25 @@ function text(e: Expression): Doc {
 
 function transition({ transition: t }: ParserState, next: (state: string) => string): Doc {
   if (t.kind === "goto") return `transition ${next(t.next)};`;
-  const keys = t.keys.map((k) => expression(k, scopeOf("ingress"), true));
+  const asBits = t.keys.map((k, i) =>
+    isSignedAsBits(
+      k.type,
+      t.cases.map((c) => c.values[i]),
+    ),
+  );
+  const scope = scopeOf("ingress");
+  const keys = t.keys.map((k, i) => (asBits[i] === true ? bitsText(k, scope) : expression(k, scope, true)));
   const cases = t.cases.map((c) => {
-    const sets = c.values.map((set, i) => keySet(set, t.keys[i]?.type ?? { kind: "bit", width: 1 }));
+    const sets = c.values.map((set, i) => {
+      const type = t.keys[i]?.type ?? { kind: "bit", width: 1 };
+      return asBits[i] === true
+        ? keySet(withoutSign(set, widthOf(type)), bit(widthOf(type)))
+        : keySet(set, type);
+    });
     return concat(sets.length === 1 ? (sets[0] ?? "") : list("(", sets, ")"), `: ${next(c.next)};`);
   });
-  return braces(list("transition select(", keys, ")"), [...cases, `default: ${next(t.otherwise)};`]);
+  const takesAll = t.cases.some((c) => c.values.every((set) => set.kind === "any"));
+  // A default behind a case that takes everything would never be reached.
+  const others = takesAll ? [] : [`default: ${next(t.otherwise)};`];
+  return braces(list("transition select(", keys, ")"), [...cases, ...others]);
 }

@@ -1,0 +1,134 @@
+import type { Diagnostic } from "../diagnostics.ts";
+import type { Expression } from "../expressions.ts";
+import { instanceOf } from "../headers.ts";
+import type { Program } from "../program.ts";
+import type { ApplyTable, Assign, Block, Statement, StraightStatement, Target } from "../statements.ts";
+import { deep, expressionsOf, targetOf } from "../walk.ts";
+import type { Names } from "./names.ts";
+
+type Report = (d: Diagnostic) => void;
+
+/** Reports assignments whose values nothing reads: on every path another takes their place first. */
+export function checkLiveness(program: Program, names: Names, report: Report): void {
+  for (const s of deadAssignments(program, names)) {
+    const place = placeOf(s.target.kind === "slice" ? s.target.operand : s.target) ?? "the value";
+    report({
+      code: "GP1507",
+      message: `${place.replace(/^.*:/, "")} is written again on every path`,
+      at: s.at,
+    });
+  }
+}
+
+/** Assignments of ingress and egress whose values nothing reads. What is left at the end of a pipeline is read. */
+export function deadAssignments(program: Program, names: Names): ReadonlySet<Assign> {
+  const liveness = new Liveness(names);
+  for (const block of [program.ingress, program.egress]) liveness.block(block, new Set());
+  return liveness.dead();
+}
+
+/** Places that are certainly written before they are read. */
+type Lost = ReadonlySet<string>;
+
+/** Goes through the statements from the last to the first. */
+class Liveness {
+  readonly #names: Names;
+  /** For each assignment, whether something reads its value after one of its runs. */
+  readonly #isRead = new Map<Assign, boolean>();
+
+  constructor(names: Names) {
+    this.#names = names;
+  }
+
+  dead(): ReadonlySet<Assign> {
+    return new Set([...this.#isRead].flatMap(([s, isRead]) => (isRead ? [] : [s])));
+  }
+
+  block(block: Block, after: Lost): Lost {
+    return block.reduceRight((lost, s) => this.#statement(s, lost), after);
+  }
+
+  #statement(s: Statement, after: Lost): Lost {
+    switch (s.kind) {
+      case "if": {
+        const lost = both(this.block(s.whenTrue, after), this.block(s.whenFalse, after));
+        return without(lost, [s.condition]);
+      }
+      case "applyTable":
+        return this.#table(s, after);
+      case "applyControl":
+        return this.block(this.#names.controls.get(s.control)?.apply ?? [], after);
+      case "callAction":
+        return without(this.#action(s.action, after), s.arguments);
+      case "exit":
+        return new Set();
+      default:
+        return this.#straight(s, after);
+    }
+  }
+
+  #table(s: ApplyTable, after: Lost): Lost {
+    const table = this.#names.tables.get(s.table);
+    const [hit, miss] = [this.block(s.hit, after), this.block(s.miss, after)];
+    if (table === undefined) return both(hit, miss);
+    const ways = table.actions.map((a) => this.#action(a, hit));
+    // A group of an action profile may have lost its members.
+    if (table.implementation !== undefined) ways.push(hit);
+    const lost = ways.reduce(both, this.#action(table.defaultAction.action, miss));
+    const keys = table.key.map((k) => k.expression);
+    const selectors = this.#names.actionProfiles.get(table.implementation ?? "")?.selector?.keys ?? [];
+    return without(lost, [...keys, ...selectors]);
+  }
+
+  #action(name: string, after: Lost): Lost {
+    const body = this.#names.actions.get(name)?.body ?? [];
+    return body.reduceRight((lost, s) => this.#straight(s, lost), after);
+  }
+
+  #straight(s: StraightStatement, after: Lost): Lost {
+    const lost = new Set(after);
+    const target = targetOf(s);
+    if (target !== undefined) {
+      const place = placeOf(target.kind === "slice" ? target.operand : target);
+      if (s.kind === "assign" && place !== undefined)
+        this.#isRead.set(s, this.#isRead.get(s) === true || !lost.has(place));
+      if (place !== undefined && isWhole(target) && s.kind !== "random") lost.add(place);
+    }
+    if (s.kind === "drop") for (const name of DROP) lost.delete(name);
+    if (s.kind === "setValidity" || s.kind === "pushFront" || s.kind === "popFront") {
+      const header = instanceOf(s.kind === "setValidity" ? s.header : s.stack);
+      for (const place of lost) if (instanceOf(place) === header) lost.delete(place);
+    }
+    return without(lost, expressionsOf(s));
+  }
+}
+
+function both(a: Lost, b: Lost): Lost {
+  return new Set([...a].filter((place) => b.has(place)));
+}
+
+function without(lost: Lost, read: readonly Expression[]): Lost {
+  const left = new Set(lost);
+  for (const e of read)
+    for (const part of deep(e)) {
+      const place = placeOf(part);
+      if (place !== undefined) left.delete(place);
+    }
+  return left;
+}
+
+/** Whether an assignment leaves nothing of the old value. */
+function isWhole(target: Target): boolean {
+  if (target.kind !== "slice") return true;
+  const { type } = target.operand;
+  return type.kind !== "bool" && target.high - target.low + 1 === type.width;
+}
+
+/** What `drop` changes, and a later write of them undoes. */
+const DROP = ["intrinsic:egress_port", "intrinsic:multicast_group"];
+
+/** What is written and read as one; no header has a name with a colon. */
+function placeOf(e: Expression): string | undefined {
+  if (e.kind === "field") return `${e.header}.${e.field}`;
+  return e.kind === "metadata" || e.kind === "intrinsic" ? `${e.kind}:${e.name}` : undefined;
+}

@@ -1,0 +1,228 @@
+import { type Binary, type Constant, type Expression, operandsOf, type Slice } from "./expressions.ts";
+import { bool, type DataType, rangeOf, sameType, widthOf } from "./types.ts";
+
+/**
+ * The expression as compilers simplify it: what holds constants only is computed, and what does not depend on a value loses it
+ * (`x & 0`, `x - x`, `x < 0` without sign, both values of a choice alike). What stays is shared with the expression given.
+ */
+export function folded(e: Expression): Expression {
+  switch (e.kind) {
+    case "unary": {
+      const operand = folded(e.operand);
+      if (operand.kind === "constant") {
+        const v = operand.value;
+        return literal(e.operator === "!" ? 1n - v : e.operator === "-" ? -v : ~v, e.type);
+      }
+      if (operand.kind === "unary" && operand.operator === e.operator && e.operator !== "-")
+        return operand.operand;
+      return operand === e.operand ? e : { ...e, operand };
+    }
+    case "cast": {
+      const operand = folded(e.operand);
+      if (operand.kind === "constant") return literal(operand.value, e.type);
+      return operand === e.operand ? e : { ...e, operand };
+    }
+    case "slice": {
+      const operand = folded(e.operand);
+      return slice(operand === e.operand ? e : { ...e, operand });
+    }
+    case "concat": {
+      const [left, right] = [folded(e.left), folded(e.right)];
+      if (left.kind === "constant" && right.kind === "constant") {
+        const low = BigInt(widthOf(right.type));
+        return literal((unsigned(left) << low) | unsigned(right), e.type);
+      }
+      return left === e.left && right === e.right ? e : { ...e, left, right };
+    }
+    case "mux": {
+      const condition = folded(e.condition);
+      const [whenTrue, whenFalse] = [folded(e.whenTrue), folded(e.whenFalse)];
+      if (condition.kind === "constant") return condition.value === 1n ? whenTrue : whenFalse;
+      if (sameExpression(whenTrue, whenFalse)) return whenTrue;
+      const isSame = condition === e.condition && whenTrue === e.whenTrue && whenFalse === e.whenFalse;
+      return isSame ? e : { ...e, condition, whenTrue, whenFalse };
+    }
+    case "binary": {
+      const [left, right] = [folded(e.left), folded(e.right)];
+      const inner = left === e.left && right === e.right ? e : { ...e, left, right };
+      return binary(inner);
+    }
+    default:
+      return e;
+  }
+}
+
+/** Whether two expressions are written alike, wherever they stand. */
+export function sameExpression(a: Expression, b: Expression): boolean {
+  if (a === b) return true;
+  if (a.kind !== b.kind || !sameType(a.type, b.type)) return false;
+  const [x, y] = [operandsOf(a), operandsOf(b)];
+  return ownParts(a) === ownParts(b) && x.every((operand, i) => sameOrMissing(operand, y[i]));
+}
+
+function sameOrMissing(a: Expression, b: Expression | undefined): boolean {
+  return b !== undefined && sameExpression(a, b);
+}
+
+/** What an expression says beside its operands. */
+function ownParts(e: Expression): string {
+  switch (e.kind) {
+    case "constant":
+      return String(e.value);
+    case "field":
+      return `${e.header}.${e.field}`;
+    case "metadata":
+    case "parameter":
+    case "intrinsic":
+      return e.name;
+    case "memory":
+      return e.which;
+    case "valid":
+      return e.header;
+    case "unary":
+    case "binary":
+      return e.operator;
+    case "slice":
+      return `${e.high}:${e.low}`;
+    default:
+      return "";
+  }
+}
+
+function literal(value: bigint, type: DataType): Constant {
+  const width = widthOf(type);
+  const within = type.kind === "int" ? BigInt.asIntN(width, value) : BigInt.asUintN(width, value);
+  return { kind: "constant", type, value: within };
+}
+
+function unsigned(e: Constant): bigint {
+  return BigInt.asUintN(widthOf(e.type), e.value);
+}
+
+/** Bits of a constant, of a slice, of a part of what is put together. */
+function slice(e: Slice): Expression {
+  const { operand, high, low } = e;
+  const width = widthOf(operand.type);
+  // A slice outside its value is reported where types are checked.
+  if (!Number.isInteger(high) || !Number.isInteger(low) || low < 0 || high < low || high >= width) return e;
+  if (operand.kind === "constant") return literal(unsigned(operand) >> BigInt(low), e.type);
+  if (operand.kind === "slice")
+    return slice({ ...e, operand: operand.operand, high: high + operand.low, low: low + operand.low });
+  if (operand.kind === "concat") {
+    const rest = widthOf(operand.right.type);
+    if (low >= rest) return slice({ ...e, operand: operand.left, high: high - rest, low: low - rest });
+    if (high < rest) return slice({ ...e, operand: operand.right });
+  }
+  if (operand.kind === "binary" && operand.operator === "<<" && operand.right.kind === "constant")
+    if (BigInt(high) < operand.right.value) return literal(0n, e.type);
+  return e;
+}
+
+function binary(e: Binary): Expression {
+  const { operator, left, right } = e;
+  if (left.kind === "constant" && right.kind === "constant") return computed(e, left.value, right.value);
+  const isZero = (side: Expression): boolean => side.kind === "constant" && side.value === 0n;
+  const isOne = (side: Expression): boolean => side.kind === "constant" && side.value === 1n;
+  const alike = sameExpression(left, right);
+  switch (operator) {
+    case "&":
+      if (isZero(left) || isZero(right)) return literal(0n, e.type);
+      return alike ? left : e;
+    case "|":
+      return alike ? left : e;
+    case "*":
+      return isZero(left) || isZero(right) ? literal(0n, e.type) : e;
+    case "^":
+    case "-":
+      return alike ? literal(0n, e.type) : e;
+    case "|-|":
+      return alike || (isZero(left) && e.type.kind === "bit") ? literal(0n, e.type) : e;
+    case "<<":
+    case ">>":
+      return isZero(left) ? left : e;
+    case "&&":
+      if (isZero(left) || isZero(right)) return literal(0n, bool);
+      if (isOne(left)) return right;
+      return isOne(right) ? left : e;
+    case "||":
+      if (isOne(left) || isOne(right)) return literal(1n, bool);
+      if (isZero(left)) return right;
+      return isZero(right) ? left : e;
+    case "==":
+    case "!=":
+      return alike ? literal(operator === "==" ? 1n : 0n, bool) : e;
+    case "<":
+    case ">":
+    case "<=":
+    case ">=":
+      return alike ? literal(operator.length === 2 ? 1n : 0n, bool) : atLimit(e);
+    default:
+      return e;
+  }
+}
+
+/** A comparison that no value, or each one, satisfies: `x < 0` without sign. */
+function atLimit(e: Binary): Expression {
+  const isRight = e.right.kind === "constant";
+  const limit = isRight ? e.right : e.left;
+  if (limit.kind !== "constant" || limit.type.kind === "bool") return e;
+  const [low, high] = rangeOf(limit.type);
+  // As if the constant stood on the right.
+  const mirrored: Partial<Record<string, string>> = { "<": ">", ">": "<", "<=": ">=", ">=": "<=" };
+  const operator = isRight ? e.operator : mirrored[e.operator];
+  if (operator === "<" && limit.value === low) return literal(0n, bool);
+  if (operator === ">=" && limit.value === low) return literal(1n, bool);
+  if (operator === ">" && limit.value === high) return literal(0n, bool);
+  if (operator === "<=" && limit.value === high) return literal(1n, bool);
+  return e;
+}
+
+function computed(e: Binary, a: bigint, b: bigint): Expression {
+  const truth = (v: boolean): Constant => literal(v ? 1n : 0n, bool);
+  switch (e.operator) {
+    case "+":
+      return literal(a + b, e.type);
+    case "-":
+      return literal(a - b, e.type);
+    case "*":
+      return literal(a * b, e.type);
+    case "|+|":
+      return literal(saturated(a + b, e.type), e.type);
+    case "|-|":
+      return literal(saturated(a - b, e.type), e.type);
+    case "&":
+      return literal(a & b, e.type);
+    case "|":
+      return literal(a | b, e.type);
+    case "^":
+      return literal(a ^ b, e.type);
+    case "<<":
+      return b < 0n || b > MOST_SHIFT ? e : literal(a << b, e.type);
+    case ">>":
+      return b < 0n || b > MOST_SHIFT ? e : literal(a >> b, e.type);
+    case "==":
+      return truth(a === b);
+    case "!=":
+      return truth(a !== b);
+    case "<":
+      return truth(a < b);
+    case "<=":
+      return truth(a <= b);
+    case ">":
+      return truth(a > b);
+    case ">=":
+      return truth(a >= b);
+    case "&&":
+      return truth(a === 1n && b === 1n);
+    case "||":
+      return truth(a === 1n || b === 1n);
+  }
+}
+
+/** Larger amounts are refused where types are checked. */
+const MOST_SHIFT = 4096n;
+
+function saturated(v: bigint, type: DataType): bigint {
+  const [low, high] = rangeOf(type);
+  return v < low ? low : v > high ? high : v;
+}
