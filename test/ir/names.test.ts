@@ -31,9 +31,10 @@ const named: Readonly<Record<string, (name: string) => SwitchProgram>> = {
   "a parameter": (name) =>
     small((p) => {
       const c = p.control("c", "ingress");
+      const m = p.metadata("m", bit(9));
       const a = c.action("a", { [name]: bit(9) }, (s, d) => {
         const given = d[name];
-        if (given !== undefined) s.set(intrinsic.egress_port, given);
+        if (given !== undefined) s.set(m, given);
       });
       c.apply((s) => s.call(a, { [name]: 1 }));
       p.ingress("route", (s) => s.invoke(c));

@@ -44,8 +44,7 @@ export const wrongEffects: readonly Wrong[] = [
       small((p) => {
         const h = p.header(sample);
         const next = p.parser.state("next");
-        const s = p.parser.state("start"); //! state
-        s.extract(h).select(h.a).on(1, next).on(2, next).otherwise(next);
+        p.parser.state("start").extract(h).select(h.a).on(1, next).otherwise(next); //! on
       }),
   },
   {
@@ -53,7 +52,8 @@ export const wrongEffects: readonly Wrong[] = [
     what: "a parser without an end",
     run: () =>
       small((p) => {
-        const s = p.parser.state("start"); //! state
+        const s = p.parser.state("on"); //! state
+        p.parser.state("start").otherwise(s);
         s.advance(8).otherwise(s);
       }),
   },
@@ -63,8 +63,8 @@ export const wrongEffects: readonly Wrong[] = [
     run: () =>
       small((p) => {
         const h = p.header(sample);
-        const s = p.parser.state("start").extract(h).select(h.a);
-        s.on(range(0, 0xffff), accept).otherwise(reject); //! on
+        const s = p.parser.state("start").extract(h).select(h.a).on(1, reject);
+        s.on(range(0, 0xffff), accept).otherwise(p.parser.state("never")); //! on
       }),
   },
   {
@@ -113,8 +113,7 @@ export const wrongEffects: readonly Wrong[] = [
       small((p) => {
         const h = p.header(sample);
         const next = p.parser.state("next").extract(h);
-        const s = p.parser.state("start"); //! state
-        s.select(h.a).on(1, reject).otherwise(next);
+        p.parser.state("start").select(h.a).on(1, reject).otherwise(next); //! on
       }),
   },
   {
@@ -235,9 +234,8 @@ export const wrongEffects: readonly Wrong[] = [
       inControl((c, p) => {
         const m = p.metadata("m", bit(8));
         const r = c.register("r", bit(8), 4);
-        c.apply((s) =>
-          s.update(r, { index: value(bit(2), 1), next: (old) => old, output: () => m, into: m }),
-        ); //! update
+        const index = value(bit(2), 1);
+        c.apply((s) => s.update(r, { index, next: (old) => old, output: () => m, into: m })); //! update
       }),
   },
 ];

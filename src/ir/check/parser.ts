@@ -76,7 +76,7 @@ export function checkWays(state: ParserState, report: Report): void {
     report({
       code: "GP1308",
       message: `state ${state.name} goes to ${[...ways][0]} in any case`,
-      at: state.at,
+      at: cases[0]?.at ?? state.at,
     });
 }
 

@@ -19,7 +19,7 @@ export function checkPaths(program: Program, names: Names, report: Report): void
   const ways = [...reached].flatMap(edgesOf).map((e) => e.next);
   const start = names.states.get("start");
   if (start !== undefined && ways.every((next) => names.states.has(next) && !isEnd(next)))
-    report({ code: "GP1302", message: "no way leads to the end of the parser", at: start.at });
+    report({ code: "GP1302", message: "no way leads to the end of the parser", at: [...reached].at(-1)?.at });
   checkExtracts([...reached], names, report);
 }
 

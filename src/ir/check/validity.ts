@@ -180,8 +180,9 @@ class ValidityFlow {
       for (const e of expressionsOfStep(step)) this.#read(e, worlds, step.at ?? state.at);
       worlds = this.#step(step, worlds);
     }
-    if (state.transition.kind === "select")
-      for (const key of state.transition.keys) this.#read(key, worlds, state.at);
+    if (state.transition.kind !== "select") return;
+    const { keys, cases } = state.transition;
+    for (const key of keys) this.#read(key, worlds, cases[0]?.at ?? state.at);
   }
 
   #step(step: ParserStep, worlds: Worlds): Worlds {
