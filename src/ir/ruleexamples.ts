@@ -109,8 +109,8 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
   },
   GP1507: {
     why: "The first value never reaches anyone: one of the two was meant for another place.",
-    wrong: `${mark}p.ingress("route", (s) => {\n  s.set(mark, 1);\n  s.set(mark, 2);\n});`,
-    right: `${mark}p.ingress("route", (s) => s.set(mark, 2));`,
+    wrong: `${mark}const c = p.control("marker", "ingress");\nc.apply((s) => {\n  s.set(mark, 1);\n  s.set(mark, 2);\n});\np.ingress("route", (s) => s.invoke(c));`,
+    right: `${mark}const c = p.control("marker", "ingress");\nc.apply((s) => s.set(mark, 2));\np.ingress("route", (s) => s.invoke(c));`,
   },
   GP1508: {
     why: "After exit the packet leaves the pipeline.",

@@ -194,7 +194,7 @@ describe("zero is a value", () => {
       { kind: "constant", value: 0n },
     ]);
     expect(built.ir.parser[0]?.transition).toMatchObject({ cases: [{ values: [{ value: 0n }] }] });
-    // The port of the table is written over by the call, and that one where all packets are sent.
+    // The call writes over the port of the table.
     expect(new Set(built.warnings.map((d) => d.code))).toEqual(new Set(["GP1507"]));
   });
 

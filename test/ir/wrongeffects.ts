@@ -199,9 +199,9 @@ export const wrongEffects: readonly Wrong[] = [
     code: "GP1507",
     what: "a value that is written over",
     run: () =>
-      small((p) => {
+      inControl((c, p) => {
         const m = p.metadata("m", bit(8));
-        p.ingress("route", (s) => {
+        c.apply((s) => {
           s.set(m, 1); //! set
           s.if(
             intrinsic.ingress_port.eq(1),

@@ -1,5 +1,6 @@
 import type { Diagnostic } from "../diagnostics.ts";
 import type { Expression } from "../expressions.ts";
+import { folded } from "../folding.ts";
 import { instanceOf } from "../headers.ts";
 import type { Program } from "../program.ts";
 import type { ApplyTable, Assign, Block, Statement, StraightStatement, Target } from "../statements.ts";
@@ -8,21 +9,41 @@ import type { Names } from "./names.ts";
 
 type Report = (d: Diagnostic) => void;
 
-/** Reports assignments whose values nothing reads: on every path another takes their place first. */
+/**
+ * Reports assignments whose values nothing reads: on every path another takes their place first, in the same control. That one
+ * control writes over what another has left is how features work together; it is told only where nothing else is made of an
+ * action's parameter, since p4c warns of that.
+ */
 export function checkLiveness(program: Program, names: Names, report: Report): void {
-  for (const s of deadAssignments(program, names)) {
+  const local = new Liveness(names, "one control");
+  for (const control of program.controls) local.block(control.apply, new Set());
+  for (const s of local.dead()) {
     const place = placeOf(s.target.kind === "slice" ? s.target.operand : s.target) ?? "the value";
-    report({
-      code: "GP1507",
-      message: `${place.replace(/^.*:/, "")} is written again on every path`,
-      at: s.at,
-    });
+    const message = `${place.replace(/^.*:/, "")} is written again on every path`;
+    report({ code: "GP1507", message, at: s.at });
   }
+  const dead: ReadonlySet<Statement> = deadAssignments(program, names);
+  for (const action of program.controls.flatMap((c) => c.actions)) {
+    const made = (isDead: boolean): ReadonlySet<string> =>
+      new Set(action.body.filter((s) => dead.has(s) === isDead).flatMap(parametersIn));
+    const kept = made(false);
+    for (const name of made(true)) {
+      if (kept.has(name)) continue;
+      const message = `what ${action.name} makes of parameter ${name} is written over on every path`;
+      report({ code: "GP1507", message, at: action.at });
+    }
+  }
+}
+
+function parametersIn(s: StraightStatement): readonly string[] {
+  return expressionsOf(s).flatMap((e) =>
+    [...deep(folded(e))].flatMap((part) => (part.kind === "parameter" ? [part.name] : [])),
+  );
 }
 
 /** Assignments of ingress and egress whose values nothing reads. What is left at the end of a pipeline is read. */
 export function deadAssignments(program: Program, names: Names): ReadonlySet<Assign> {
-  const liveness = new Liveness(names);
+  const liveness = new Liveness(names, "all controls");
   for (const block of [program.ingress, program.egress]) liveness.block(block, new Set());
   return liveness.dead();
 }
@@ -33,11 +54,13 @@ type Lost = ReadonlySet<string>;
 /** Goes through the statements from the last to the first. */
 class Liveness {
   readonly #names: Names;
+  readonly #extent: "one control" | "all controls";
   /** For each assignment, whether something reads its value after one of its runs. */
   readonly #isRead = new Map<Assign, boolean>();
 
-  constructor(names: Names) {
+  constructor(names: Names, extent: "one control" | "all controls") {
     this.#names = names;
+    this.#extent = extent;
   }
 
   dead(): ReadonlySet<Assign> {
@@ -57,6 +80,8 @@ class Liveness {
       case "applyTable":
         return this.#table(s, after);
       case "applyControl":
+        // What another control reads is not followed.
+        if (this.#extent === "one control") return new Set();
         return this.block(this.#names.controls.get(s.control)?.apply ?? [], after);
       case "callAction":
         return without(this.#action(s.action, after), s.arguments);
