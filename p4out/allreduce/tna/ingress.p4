@@ -29,9 +29,7 @@ control SwitchIngress(inout headers_t hdr,
             if (meta.slot_relation != ROUND_OLDER) {
                 bitmap.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             }
-            if (meta.slot_relation != ROUND_OLDER) {
-                grid.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
-            }
+            grid.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             outcome.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);
             if (hdr.aggregation.isValid() && meta.local == 1) {
                 answer.apply(hdr, meta, ig_intr_md, ig_prsr_md, ig_dprsr_md, ig_tm_md);

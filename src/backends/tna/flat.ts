@@ -43,7 +43,10 @@ function withInnerConditions(program: TnaProgram): TnaProgram {
         scopes.writesOf(t, scope).every((w) => !reads.some((r) => overlaps(r, w))),
       );
       const [first, ...others] = new Set(leavesOf(s).map((l) => levels.get(l)));
-      const isAtOnce = first !== undefined && others.length === 0;
+      const isAtOnce =
+        first !== undefined &&
+        others.length === 0 &&
+        leavesOf(s).flatMap((l) => scopes.statefulIn(l, scope)).length <= STATEFUL_PER_STAGE;
       if (!all.some(appliesControl) || isAtOnce || !isStable) return [{ ...s, whenTrue, whenFalse }];
       const side = (statements: TnaBlock, condition: Expression): TnaBlock =>
         runs(statements).map((run) => {
@@ -185,12 +188,12 @@ class Distribution {
     return [...first].some((name) => second.has(name)) || childrenOf(s).some((t) => this.#sharesMemory(t));
   }
 
-  /** Many stateful programs or tables behind one condition, each with the condition for itself. */
+  /** Many stateful programs or tables behind one condition, with the condition again for each few that a stage holds. */
   #oneByOne(s: If): TnaBlock {
     const stateful = s.whenTrue.filter((t) => this.#isStateful(t));
     const isMuch = stateful.length > STATEFUL_PER_STAGE || s.whenTrue.length > TABLES_TOGETHER;
     if (s.whenFalse.length > 0 || !isMuch || !this.#isStable(s)) return [s];
-    return s.whenTrue.map((t) => ask(s.condition, [t]));
+    return chunks(s.whenTrue, STATEFUL_PER_STAGE).map((some) => ask(s.condition, some));
   }
 
   #isStateful(s: TnaStatement): boolean {
@@ -233,4 +236,10 @@ class Distribution {
         : joined({ ...s, whenTrue, whenFalse }),
     ];
   }
+}
+
+function chunks(block: TnaBlock, size: number): readonly TnaBlock[] {
+  return Array.from({ length: Math.ceil(block.length / size) }, (_, i) =>
+    block.slice(i * size, (i + 1) * size),
+  );
 }

@@ -56,6 +56,16 @@ export class Scopes {
     return this.block(control).flatMap((t) => this.writesOf(t, control));
   }
 
+  /** The stateful programs that a statement runs, and all within. */
+  statefulIn(s: TnaStatement, scope: string): readonly string[] {
+    if (s.kind === "applyControl") {
+      const control = this.controlOf(s.instance);
+      return this.block(control).flatMap((t) => this.statefulIn(t, control));
+    }
+    const own = s.kind === "callAction" ? (this.objects(scope).actions.get(s.local)?.updates ?? []) : [];
+    return [...own.map((u) => u.local), ...childrenOf(s).flatMap((t) => this.statefulIn(t, scope))];
+  }
+
   /** The registers and counters that a statement uses itself. */
   memoryOf(s: TnaStatement, scope: string): readonly string[] {
     const { actions, tables } = this.objects(scope);

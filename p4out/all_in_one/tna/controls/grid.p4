@@ -302,22 +302,32 @@ control Grid(inout headers_t hdr,
     }
 
     apply {
-        add_row_mark();
-        add_row_sum_00();
-        add_row_sum_01();
-        add_row_sum_02();
-        add_row_sum_03();
-        add_row_sum_04();
-        add_row_sum_05();
-        add_row_sum_06();
-        add_row_sum_07();
-        add_row_sum_08();
-        add_row_sum_09();
-        add_row_sum_10();
-        add_row_sum_11();
-        add_row_sum_12();
-        add_row_sum_13();
-        add_row_sum_14();
-        add_row_sum_15();
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_mark();
+            add_row_sum_00();
+            add_row_sum_01();
+            add_row_sum_02();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_03();
+            add_row_sum_04();
+            add_row_sum_05();
+            add_row_sum_06();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_07();
+            add_row_sum_08();
+            add_row_sum_09();
+            add_row_sum_10();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_11();
+            add_row_sum_12();
+            add_row_sum_13();
+            add_row_sum_14();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_15();
+        }
     }
 }

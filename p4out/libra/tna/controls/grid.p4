@@ -574,38 +574,56 @@ control Grid(inout headers_t hdr,
     }
 
     apply {
-        add_row_mark();
-        add_row_sum_00();
-        add_row_sum_01();
-        add_row_sum_02();
-        add_row_sum_03();
-        add_row_sum_04();
-        add_row_sum_05();
-        add_row_sum_06();
-        add_row_sum_07();
-        add_row_sum_08();
-        add_row_sum_09();
-        add_row_sum_10();
-        add_row_sum_11();
-        add_row_sum_12();
-        add_row_sum_13();
-        add_row_sum_14();
-        add_row_sum_15();
-        add_row_sum_16();
-        add_row_sum_17();
-        add_row_sum_18();
-        add_row_sum_19();
-        add_row_sum_20();
-        add_row_sum_21();
-        add_row_sum_22();
-        add_row_sum_23();
-        add_row_sum_24();
-        add_row_sum_25();
-        add_row_sum_26();
-        add_row_sum_27();
-        add_row_sum_28();
-        add_row_sum_29();
-        add_row_sum_30();
-        add_row_sum_31();
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_mark();
+            add_row_sum_00();
+            add_row_sum_01();
+            add_row_sum_02();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_03();
+            add_row_sum_04();
+            add_row_sum_05();
+            add_row_sum_06();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_07();
+            add_row_sum_08();
+            add_row_sum_09();
+            add_row_sum_10();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_11();
+            add_row_sum_12();
+            add_row_sum_13();
+            add_row_sum_14();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_15();
+            add_row_sum_16();
+            add_row_sum_17();
+            add_row_sum_18();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_19();
+            add_row_sum_20();
+            add_row_sum_21();
+            add_row_sum_22();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_23();
+            add_row_sum_24();
+            add_row_sum_25();
+            add_row_sum_26();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_27();
+            add_row_sum_28();
+            add_row_sum_29();
+            add_row_sum_30();
+        }
+        if (meta.slot_relation != ROUND_OLDER && meta.worker_seen == 0) {
+            add_row_sum_31();
+        }
     }
 }
