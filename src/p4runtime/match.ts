@@ -52,11 +52,17 @@ export function parseMatch(field: MatchFieldSchema, input: MatchInput): Match | 
 function inputOf(field: MatchFieldSchema, input: MatchInput): Match | undefined {
   if (input === undefined) return undefined;
   if (typeof input === "string") return matchOfText(field, input.trim());
-  if (typeof input !== "object" || input instanceof Uint8Array)
+  if (typeof input !== "object" || input === null || input instanceof Uint8Array)
     return single(field, parseValue(input, field));
   if ("prefixLength" in input) return prefix(field, input.value, input.prefixLength);
   if ("mask" in input) return masked(field, parseValue(input.value, field), parseValue(input.mask, field));
-  return range(field, parseValue(input.low, field), parseValue(input.high, field));
+  if ("low" in input && "high" in input)
+    return range(field, parseValue(input.low, field), parseValue(input.high, field));
+  throw new EntityError(
+    "invalid-value",
+    field.where,
+    "a match is a value, or has prefixLength, mask, or low and high",
+  );
 }
 
 function matchOfText(field: MatchFieldSchema, text: string): Match | undefined {

@@ -120,7 +120,13 @@ function integerOf(value: Value, type: ValueType): bigint {
     case "string":
       return integerOfText(value.trim(), type);
     default:
-      return bigintOf(value);
+      // Who does not compile with types may give anything.
+      if (value instanceof Uint8Array) return bigintOf(value);
+      throw new EntityError(
+        "invalid-value",
+        type.where,
+        `a value is a number, bigint, text or bytes, not ${value === null ? "null" : typeof value}`,
+      );
   }
 }
 

@@ -17,6 +17,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   host: ["wire", "numeric"],
   controller: ["wire", "numeric", "p4info", "p4runtime", "host"],
   lab: ["wire", "numeric", "p4info", "p4runtime", "host", "switch", "controller"],
+  testing: ["p4info", "p4runtime", "switch"],
   // The public door.
   "index.ts": ["dsl"],
 };

@@ -104,6 +104,11 @@ describe("matches of a client", () => {
     return match === undefined ? undefined : encodeMatch(f, match).fieldMatchType;
   };
 
+  it("of any other type are refused by the field's name, not by a stack trace", () => {
+    for (const wrong of [null, [1, 2], {}, true, { low: 1 }, { value: null, mask: 1 }, () => 1])
+      expect(() => parseMatch(field("RANGE", 16), wrong as never)).toThrow(EntityError);
+  });
+
   it("clear the bits after a prefix (pitfall 3)", () => {
     expect(through(field("LPM", 32), "10.0.0.5/24")).toEqual({
       case: "lpm",

@@ -1,6 +1,8 @@
 /** The P4Runtime server of the embedded switch. */
 export type { GrpcTls } from "../grpc/grpc-server.ts";
 export type { P4RuntimeServerCounters } from "./counters.ts";
+export { decodePacketIn, encodePacketOut } from "./packet-header.ts";
+export { ProgramState } from "./program-state.ts";
 export { API_VERSION, P4RuntimeServer, type P4RuntimeServerOptions } from "./server.ts";
 export { P4RuntimeServerError, type P4RuntimeServerErrorCode } from "./server-error.ts";
 export { StatusError } from "./status.ts";
