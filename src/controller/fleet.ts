@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type BackoffOptions,
@@ -97,6 +98,8 @@ export class Fleet {
   private constructor(options: FleetOptions, state: ControllerState) {
     this.#options = options;
     this.#state = state;
+    // A few loops for each switch wait for its end: as many as there are switches, and no leak.
+    setMaxListeners(0, this.#stop.signal);
     const { probes, program, topology } = options;
     const hasProbes = program.p4info.tables.some((table) => table.preamble?.name === PROBE_TABLE);
     if (hasProbes && probes !== "off")

@@ -15,6 +15,7 @@ import {
   ipv6Forwarding,
   lookupTable,
   priority,
+  probe,
   program,
   telemetry,
   thresholdEntries,
@@ -22,6 +23,7 @@ import {
 import type { Switch } from "../../src/switch/index.ts";
 import { parseIpv4, parseMac } from "../../src/wire/address.ts";
 import { newFrame, PAYLOAD_AT, parseFrame } from "../../src/wire/datagram.ts";
+import { probeFrame } from "../../src/wire/probe.ts";
 import { trafficPlan } from "../../src/wire/trafficclass.ts";
 import {
   CHUNK,
@@ -65,6 +67,7 @@ export interface Subset {
   readonly spray?: EcmpOptions["spray"];
   readonly telemetry?: boolean;
   readonly ipv6?: boolean;
+  readonly probe?: boolean;
 }
 
 const both = [false, true];
@@ -104,7 +107,10 @@ function newer(): readonly (Subset & { readonly name: string })[] {
     with_("telemetry_aggregation", { telemetry: true, aggregation: true }),
     with_("ipv6_aggregation", { ipv6: true, aggregation: true }),
     with_("telemetry_dlcp", { telemetry: true, priority: true, drop: true, ecmp: true }),
-    with_("everything", { ...everything, ipv6: true, telemetry: true, spray: "gradient" }),
+    with_("probe", { probe: true }),
+    with_("probe_telemetry_priority", { probe: true, telemetry: true, priority: true }),
+    with_("probe_ipv6_aggregation", { probe: true, ipv6: true, aggregation: true }),
+    with_("everything", { ...everything, ipv6: true, telemetry: true, probe: true, spray: "gradient" }),
   ];
 }
 
@@ -130,13 +136,14 @@ function featuresOf(s: Subset): readonly Feature[] {
     ...(s.priority ? [priority()] : []),
     ...(s.ipv6 === true ? [ipv6Forwarding()] : []),
     ...(s.telemetry === true ? [telemetry()] : []),
+    ...(s.probe === true ? [probe()] : []),
   ];
 }
 
 export function programOf(s: Subset & { readonly name?: string }) {
   return program(s.name ?? "traffic", {
     ports: 8,
-    ...(s.aggregation ? { cpuPort: CPU } : {}),
+    ...(s.aggregation || s.probe === true ? { cpuPort: CPU } : {}),
     ...(s.priority ? { priorityQueues: 8 } : {}),
     features: featuresOf(s),
   });
@@ -155,11 +162,20 @@ export function entriesOf(s: Subset): readonly WantedEntry[] {
     ...baseState(topology, "s1").entries,
     ...(s.ecmp ? [toGroup] : []),
     ...(s.ipv6 === true ? routes6(s) : []),
+    ...(s.probe === true ? [linkPort] : []),
     ...(s.ecmp && s.spray !== "none" ? groupEntries(GROUP, MEMBERS) : []),
     ...(s.drop ? thresholdEntries(drop({ keep: KEEP })) : []),
     ...(s.aggregation ? placements.flatMap((p) => [...jobEntries(topology, steered, p)]) : []),
   ];
 }
+
+/** A port at which another switch is, as the tests have it. */
+const linkPort: WantedEntry = {
+  table: "probe.link",
+  match: { port: 1 },
+  action: "probe.to_controller",
+  params: {},
+};
 
 function routes6(s: Subset): readonly WantedEntry[] {
   const route = (dst_addr: string, action: string, params: WantedEntry["params"]): WantedEntry => ({
@@ -318,6 +334,17 @@ export function counts(
 ): Readonly<Record<string, number>> {
   return Object.fromEntries(cells.map((name, i) => [name, Number(sw.counter(counter).read(i).packets)]));
 }
+
+/** Link probes, from links and from hosts. */
+export const probes = fc
+  .record({ port: fc.nat(4), sequence: fc.nat(0xffff), length: fc.constantFrom(60, 60, 60, 20, 13) })
+  .map(({ port, sequence, length }) => ({
+    port,
+    data: probeFrame({ device: 9n, port: 4, session: 1, sequence }, parseMac("02:00:00:00:00:07")).slice(
+      0,
+      length,
+    ),
+  }));
 
 const someDscp = fc.constantFrom(0, 10, 63, plan.control.dscp, ...plan.gradients.map((g) => g.dscp));
 

@@ -10,17 +10,33 @@ import type { Switch } from "../../src/switch/index.ts";
 import { SimpleSwitch } from "../backends/simpleswitch.ts";
 import { findTools, run, withoutProfileWarnings, writeFiles } from "../backends/tools.ts";
 import { CPU } from "./aggregationrequests.ts";
-import { KEEP, programOf, type Subset, subsets, switchOf, traffic, traffic6 } from "./trafficprograms.ts";
+import {
+  KEEP,
+  probes,
+  programOf,
+  type Subset,
+  subsets,
+  switchOf,
+  traffic,
+  traffic6,
+} from "./trafficprograms.ts";
 
 const { p4c, p4test, bmv2 } = findTools({
   p4c: ["P4C", "p4c-bm2-ss"],
   p4test: ["P4TEST", "p4test"],
   bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"],
 });
-const PACKETS = fc.sample(fc.oneof({ weight: 4, arbitrary: traffic }, { weight: 1, arbitrary: traffic6 }), {
-  numRuns: 1000,
-  seed: 11,
-});
+const PACKETS = fc.sample(
+  fc.oneof(
+    { weight: 4, arbitrary: traffic },
+    { weight: 1, arbitrary: traffic6 },
+    { weight: 1, arbitrary: probes },
+  ),
+  {
+    numRuns: 1000,
+    seed: 11,
+  },
+);
 
 /** All that left the switch and all that it counted, with slow ports and bursts, so that queues fill and drain. */
 function behaviour(sw: Switch): readonly string[] {
@@ -50,7 +66,7 @@ function behaviour(sw: Switch): readonly string[] {
 }
 
 /** The claims that hold for every subset, with the packets above. */
-function checkCounts(sw: Switch, s: Subset): void {
+function checkCounts(sw: Switch, s: Subset, seen: number): void {
   const cell = (counter: string, i: number): bigint => sw.counter(counter).read(i).packets;
   expect(cell("forwarding.events", 0)).toBeGreaterThan(50n);
   if (s.priority) expect(cell("priority_queue.packets", 7)).toBeGreaterThan(20n);
@@ -60,6 +76,7 @@ function checkCounts(sw: Switch, s: Subset): void {
   if (s.spray !== undefined) expect(cell("ecmp.events", at("by_flow"))).toBeGreaterThan(20n);
   if (s.ipv6 === true)
     for (const i of [0, 1, 2, 4, 5, 6]) expect(cell("forwarding6.events", i)).toBeGreaterThan(0n);
+  if (s.probe === true) expect(seen).toBeGreaterThan(5);
   if (s.telemetry === true) expect(cell("telemetry.packets", 0)).toBeGreaterThan(50n);
   if (s.aggregation)
     expect(cell("answer.events", AGGREGATOR_EVENTS.indexOf("contribution"))).toBeGreaterThan(5n);
@@ -72,8 +89,8 @@ describe.each(subsets)("priority, drop, ecmp and hotAggregation in any combinati
 
   test("it runs on the embedded switch, every feature does its part, and no array index is out of range", () => {
     const sw = switchOf(subset);
-    behaviour(sw);
-    checkCounts(sw, subset);
+    const seen = behaviour(sw).filter((line) => line.startsWith("toCpu")).length;
+    checkCounts(sw, subset, seen);
     expect(Object.values(sw.faults).every((n) => n === 0)).toBe(true);
     expect(sw.drops.priorityOutOfRange).toBe(0);
   });
@@ -100,6 +117,21 @@ describe.each(subsets)("priority, drop, ecmp and hotAggregation in any combinati
     60_000,
   );
 });
+
+test("whatever features a program has, they compose: no check finds anything, whatever the order", () => {
+  const names = ["priority", "drop", "ecmp", "aggregation", "telemetry", "ipv6", "probe"] as const;
+  for (let bits = 0; bits < 2 ** names.length; bits++) {
+    const subset = Object.fromEntries(names.map((name, i) => [name, ((bits >> i) & 1) === 1]));
+    const { warnings } = programOf({
+      priority: false,
+      drop: false,
+      ecmp: false,
+      aggregation: false,
+      ...subset,
+    });
+    expect([subset, warnings]).toEqual([subset, []]);
+  }
+}, 120_000);
 
 describe.skipIf(bmv2 === undefined)("all of them on simple_switch_grpc", () => {
   test.each(["all", "gradient", "none"] as const)(
