@@ -10,11 +10,18 @@ export async function importFile(file: string): Promise<Readonly<Record<string, 
   const path = resolve(file);
   if (!existsSync(path) || !statSync(path).isFile()) throw new UserError(`there is no file ${file}`);
   try {
+    await learnTypeScript();
     return await import(pathToFileURL(path).href);
   } catch (error) {
     if (error instanceof ProgramError || error instanceof UserError) throw error;
     throw new UserError(`${file} could not be loaded: ${reasonOf(error)}`);
   }
+}
+
+/** Set by bin/gradplane.js; absent where all modules are TypeScript already, as in tests. */
+async function learnTypeScript(): Promise<void> {
+  const learn: unknown = Reflect.get(globalThis, Symbol.for("gradplane.learnTypeScript"));
+  if (typeof learn === "function") await learn();
 }
 
 /** The message, and where in the user's own files it happened. */

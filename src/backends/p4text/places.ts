@@ -14,6 +14,11 @@ export function placeMark({ file, line, column }: SourceLocation): string {
   return `${OPEN}${String.fromCharCode(...[...bytes].map((b) => b + SHIFT))}${CLOSE}`;
 }
 
+/** A text on its own, without the marks in it. */
+export function unmarked(text: string): string {
+  return text.replace(/\ue000[^\ue001]*\ue001/g, "");
+}
+
 /** Emitted files, and the user's places by file and line. */
 export interface PlacedFiles {
   readonly files: ReadonlyMap<string, string>;

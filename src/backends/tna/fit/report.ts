@@ -1,6 +1,7 @@
 import type { SourceLocation } from "../../../ir/index.ts";
 import { expression } from "../../p4text/expressions.ts";
 import { render } from "../../p4text/layout.ts";
+import { unmarked } from "../../p4text/places.ts";
 import type { TnaProgram } from "../lowered.ts";
 import { scopeOf } from "../text/blocks.ts";
 import { type ContainerFigures, TOFINO_STAGES } from "../verify/figures.ts";
@@ -161,7 +162,9 @@ function entryOf(p: Placed): FitEntry {
 /** What the user knows a table by; of a condition, what it asks. */
 export function nameOf(t: FitTable): string {
   if (t.condition === undefined) return t.name;
-  const text = render(expression(t.condition, scopeOf({ gress: t.gress, names: { bridge: "bridge" } })));
+  const text = unmarked(
+    render(expression(t.condition, scopeOf({ gress: t.gress, names: { bridge: "bridge" } }))),
+  );
   return `if ${text.replace(/\s+/g, " ").replace(/\b(?:hdr|meta|ig_\w+|eg_\w+)\./g, "")}`;
 }
 
