@@ -20,6 +20,7 @@ describe("gradplane", () => {
       "diff",
       "status",
       "drain",
+      "lab",
       "p4rt",
     ]);
     expect(usage.stdout).toContain("\nExample:\n  gradplane run ");
@@ -30,7 +31,7 @@ describe("gradplane", () => {
     async (verb) => {
       const { status, stdout, stderr } = await gradplane([verb, "--help"]);
       expect(stdout).toMatch(new RegExp(`^Usage: gradplane ${verb} `));
-      expect(stdout).toMatch(new RegExp(`\\nExample:\\n {2}gradplane ${verb} \\S`));
+      expect(stdout).toMatch(new RegExp(`\\nExamples?:\\n {2}gradplane ${verb} \\S`));
       expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     },
   );
@@ -43,7 +44,7 @@ describe("gradplane", () => {
     const { status, stderr } = await gradplane(["bulid"]);
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, where, dissector, switch, run, controller, apply, diff, status, drain, p4rt\n',
+      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, where, dissector, switch, run, controller, apply, diff, status, drain, lab, p4rt\n',
     );
   });
 
