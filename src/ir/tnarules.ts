@@ -97,6 +97,10 @@ export const tnaRules = {
     "sum that is too wide",
     "Tofino adds and subtracts at most 64 bits, and 32 where the result saturates: compute in parts, or build for v1model",
   ),
+  GP1862: error(
+    "metadata kept twice on one way through the parser",
+    "Tofino's parser writes a field once for each packet: keep the second value in a field of its own, and choose in ingress",
+  ),
   GP1899: error(
     "refused by Tofino's own compiler",
     "what it says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",

@@ -39,6 +39,8 @@ export function usesStateAfter(a: Action, table: Table, actions: readonly Action
   const own = a.body.filter(isStateful);
   if (own.length === 0) return false;
   if (table.defaultAction.action === a.name && own.some(hasPacketIndex)) return true;
+  // The table's own counter or meter has the bus.
+  if (own.some((s) => (isCount(s) ? table.directCounter : table.directMeter) !== undefined)) return true;
   const all = actions
     .filter((other) => table.actions.includes(other.name) || table.defaultAction.action === other.name)
     .flatMap((other) => other.body.filter(isStateful));

@@ -115,6 +115,7 @@ class OperandPass {
   #assign(s: Assign): readonly StraightStatement[] {
     const value = folded(s.value);
     if (value.type.kind === "bool") return [{ ...s, value }];
+    if (isSame(s.target, value)) return [];
     const same = withoutSameCasts(value);
     return isOperation(same) ? this.#operation({ ...s, value: same }) : this.#move({ ...s, value });
   }

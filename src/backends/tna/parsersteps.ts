@@ -1,5 +1,5 @@
 import type { Expression, ParserState, ParserStep, Program } from "../../ir/index.ts";
-import { expressionsOfState, instanceOf } from "../../ir/index.ts";
+import { expressionsOfState, instanceOf, successorsOf } from "../../ir/index.ts";
 import { deep } from "../../ir/walk.ts";
 import type { Refuse } from "./refuse.ts";
 
@@ -11,6 +11,30 @@ export function checkParserSteps(program: Program, refuse: Refuse): void {
     for (const key of transition.kind === "select" ? transition.keys : [])
       if (!isCopied(key))
         refuse("GP1830", `state ${state.name} selects on a computed value`, key.at ?? state.at);
+  }
+  checkKeptOnce(program, refuse);
+}
+
+/** The parser ors what it keeps into the container, so a second value on the same way would mix with the first. */
+function checkKeptOnce(program: Program, refuse: Refuse): void {
+  const states = new Map(program.parser.map((s) => [s.name, s]));
+  const kept = (s: ParserState): readonly string[] =>
+    s.steps.flatMap((step) => (step.kind === "assign" ? [step.target.name] : []));
+  for (const state of program.parser) {
+    const own = kept(state);
+    if (own.length === 0) continue;
+    const later = new Set<ParserState>();
+    const visit = (name: string): void => {
+      const next = states.get(name);
+      if (next === undefined || later.has(next)) return;
+      later.add(next);
+      successorsOf(next).forEach(visit);
+    };
+    successorsOf(state).forEach(visit);
+    const again = [...later].flatMap(kept);
+    const twice = own.find((name, i) => own.indexOf(name) !== i || again.includes(name));
+    if (twice !== undefined)
+      refuse("GP1862", `${twice} may have a value already, or get another, in state ${state.name}`, state.at);
   }
 }
 

@@ -53,6 +53,19 @@ function codes(p: Program): readonly string[] {
 }
 
 describe("Tofino's parser", () => {
+  it("GP1862 keeps a value once on each way", () => {
+    const five = constant(5, bit(8));
+    expect(codes(parsing([keep(m, a), keep(m, five)]))).toEqual(["GP1862"]);
+    const branches = [
+      state("start", [extract("h")], select([a], [[[1], "one"]], "two")),
+      state("one", [keep(m, a)], goto("accept")),
+      state("two", [keep(m, five)], goto("accept")),
+    ];
+    expect(codes(parsing([], { parser: branches }))).toEqual([]);
+    const inLine = branches.map((s) => (s.name === "one" ? { ...s, transition: goto("two") } : s));
+    expect(codes(parsing([], { parser: inLine }))).toEqual(["GP1862"]);
+  });
+
   it("copies bits and passes over a constant number of them", () => {
     const p = parsing([keep(m, slice(lookahead(16), 15, 8)), advance(constant(16, bit(32))), extract("g")]);
     expect(codes(p)).toEqual([]);
