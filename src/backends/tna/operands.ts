@@ -113,6 +113,11 @@ class OperandPass {
   }
 
   #assign(s: Assign): readonly StraightStatement[] {
+    return this.#untyped(s).map((made) => (made.kind === "assign" ? typed(made) : made));
+  }
+
+  /** Casts between bit and int of one width change no bit and are in the way: what is made here may lack them. */
+  #untyped(s: Assign): readonly StraightStatement[] {
     const value = folded(s.value);
     if (value.type.kind === "bool") return [{ ...s, value }];
     if (isSame(s.target, value)) return [];
@@ -255,7 +260,8 @@ class OperandPass {
   #put(e: Expression, into?: Target): readonly [readonly StraightStatement[], Expression] {
     const place = into ?? this.#place(nameOf(e), e.type);
     const at = e.at === undefined ? {} : { at: e.at };
-    return [this.#assign({ kind: "assign", target: place, value: e, ...at }), place];
+    const made = this.#assign({ kind: "assign", target: place, value: e, ...at });
+    return [made, place.type.kind === e.type.kind ? place : { kind: "cast", type: e.type, operand: place }];
   }
 
   #move(s: Assign): readonly StraightStatement[] {
@@ -366,12 +372,15 @@ function isOperation(e: Expression): boolean {
 }
 
 function hashed(s: Assign, value: Expression): HashedMove {
-  const type = s.target.type;
-  return {
-    ...s,
-    value: type.kind === "int" ? { kind: "cast", type, operand: value } : value,
-    inHash: true,
-  };
+  return { ...s, value, inHash: true };
+}
+
+/** The assignment with the cast that its target wants. */
+function typed(s: Assign): Assign {
+  const { target, value } = s;
+  if (value.type.kind === target.type.kind || value.type.kind === "bool" || target.type.kind === "bool")
+    return s;
+  return { ...s, value: { kind: "cast", type: target.type, operand: value } };
 }
 
 /** What a value is called that is on its way to or from this place. */

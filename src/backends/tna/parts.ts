@@ -99,7 +99,9 @@ function pieces(e: Expression): readonly Expression[] {
 }
 
 export function joined(parts: readonly Expression[]): Expression {
-  const [first, ...more] = parts;
+  const bits = (e: Expression): Expression =>
+    e.type.kind === "int" && parts.length > 1 ? { kind: "cast", type: bit(widthOf(e.type)), operand: e } : e;
+  const [first, ...more] = parts.map(bits);
   return more.reduce<Expression>(
     (left, right) => ({
       kind: "concat",

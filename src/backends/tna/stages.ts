@@ -189,8 +189,10 @@ function decompose(s: Assign, refuse: Refuse): readonly StraightStatement[] {
   switch (value.kind) {
     case "cast":
       if (widthOf(value.type) === widthOf(value.operand.type) && value.operand.kind !== "binary") break;
-      if (widthOf(value.type) === widthOf(value.operand.type) && value.operand.type.kind !== "bool")
+      if (widthOf(value.type) === widthOf(value.operand.type) && value.operand.type.kind !== "bool") {
+        binary({ ...s, value: value.operand }, refuse);
         return [s];
+      }
       break;
     case "unary":
       if (value.operator === "~" && (isAtom(value.operand) || isBitwise(value.operand))) return [s];

@@ -13,7 +13,7 @@ import type {
   StraightStatement,
   Target,
 } from "../../../src/ir/index.ts";
-import { bit, widthOf } from "../../../src/ir/index.ts";
+import { bit, int, widthOf } from "../../../src/ir/index.ts";
 import {
   action,
   arithmetic,
@@ -35,6 +35,8 @@ import { evaluate } from "../reference.ts";
 type Place = FieldReference | MetadataReference;
 
 const HEADER = { x8: 8, k4: 4, l12: 12, h16: 16, w9: 9, v7: 7, i32: 32, t24: 24, e48: 48 } as const;
+/** Signed ones. */
+const SIGNED = { s8: 8, t8: 8, s9: 9, s32: 32 } as const;
 const METADATA = { m4: 4, m8: 8, n8: 8, m9: 9, m16: 16, n16: 16, m32: 32, m48: 48 } as const;
 const h = (name: keyof typeof HEADER): FieldReference => field("h", name, bit(HEADER[name]));
 const m = (name: keyof typeof METADATA): MetadataReference => meta(name, bit(METADATA[name]));
@@ -49,7 +51,10 @@ function withBody(...body: readonly StraightStatement[]): Program {
       { name: "h", fields: Object.entries(HEADER).map(([name, width]) => ({ name, type: bit(width) })) },
     ],
     headers: [{ name: "h", headerType: "h" }],
-    metadata: Object.entries(METADATA).map(([name, width]) => ({ name, type: bit(width) })),
+    metadata: [
+      ...Object.entries(METADATA).map(([name, width]) => ({ name, type: bit(width) })),
+      ...Object.entries(SIGNED).map(([name, width]) => ({ name, type: int(width) })),
+    ],
     controls: [control("c", { actions: [action("c.a", [], body)] })],
     deparser: ["h"],
   });
@@ -136,7 +141,26 @@ const valuesOf = (width: number, depth: number): fc.Arbitrary<Expression> => {
         ]),
   );
 };
+const signed = Object.entries(SIGNED).map(([name, width]) => meta(name, int(width)));
+/** Values read as signed, and what is assigned from one kind to the other. */
+const ofSigned: fc.Arbitrary<Assign> = fc.constantFrom(...signed).chain((target) => {
+  const width = widthOf(target.type);
+  const same = [...places, ...signed].filter((p) => widthOf(p.type) === width);
+  const read = fc
+    .constantFrom(...same)
+    .map((p): Expression => (p.type.kind === "int" ? p : cast(p, int(width))));
+  const value = fc.oneof(
+    read,
+    fc.tuple(read, operator, read).map(([l, o, r]): Expression => arithmetic(l, o, r)),
+    fc
+      .tuple(read, fc.constantFrom("<<", ">>"), fc.integer({ min: 0, max: width - 1 }))
+      .map(([l, o, n]): Expression => binary(l, o, constant(n, bit(8)))),
+  );
+  const to = fc.constantFrom(...same);
+  return fc.tuple(to, value).map(([t, v]) => assign(t, t.type.kind === "int" ? v : cast(v, bit(width))));
+});
 const statement: fc.Arbitrary<Assign> = fc.oneof(
+  ofSigned,
   place.chain((p) => valuesOf(widthOf(p.type), 2).map((v) => assign(p, v))),
   fc.tuple(place, fc.nat(), fc.nat()).chain(([p, a, b]) => {
     const low = a % widthOf(p.type);
@@ -145,15 +169,23 @@ const statement: fc.Arbitrary<Assign> = fc.oneof(
   }),
 );
 const start: fc.Arbitrary<Fields> = fc
-  .tuple(...places.map((p) => fc.bigInt({ min: 0n, max: (1n << BigInt(widthOf(p.type))) - 1n })))
-  .map((values) => new Map(places.map((p, i) => [keyOf(p), values[i] ?? 0n])));
+  .tuple(
+    ...[...places, ...signed].map((p) => {
+      const half = 1n << BigInt(widthOf(p.type) - 1);
+      return p.type.kind === "int"
+        ? fc.bigInt({ min: -half, max: half - 1n })
+        : fc.bigInt({ min: 0n, max: 2n * half - 1n });
+    }),
+  )
+  .map((values) => new Map([...places, ...signed].map((p, i) => [keyOf(p), values[i] ?? 0n])));
 
 describe("operands for Tofino's ALUs", () => {
   it("come to what the assignments say, in their order and in stages", () => {
     fc.assert(
       fc.property(fc.array(statement, { minLength: 1, maxLength: 4 }), start, (body, fields) => {
-        const kept = (found: Fields) => places.map((p) => found.get(keyOf(p)));
+        const kept = (found: Fields) => [...places, ...signed].map((p) => found.get(keyOf(p)));
         const made = lowered(...body);
+        for (const s of made) if (s.kind === "assign") expect(s.value.type.kind).toBe(s.target.type.kind);
         expect(kept(run(made, fields))).toEqual(kept(run(body, fields)));
         const refused: string[] = [];
         const parts = stagesOf(made, (code) => refused.push(code)).flatMap(apart);
