@@ -16,7 +16,6 @@ import { externs } from "./externsprogram.ts";
 import { parserPrograms } from "./parserprograms.ts";
 import { passes } from "./passesprogram.ts";
 import { forwarding, namesake, zoo } from "./programs.ts";
-import { randomProgram } from "./randomprogram.ts";
 import { tofinoExterns } from "./tna/externsprogram.ts";
 import { nat } from "./tna/natprogram.ts";
 import { findTools, run, withoutProfileWarnings, writeFiles } from "./tools.ts";
@@ -143,20 +142,6 @@ describe.skipIf(tools.p4c === undefined)("p4c on the emitted P4", () => {
       }
       // Equal silence would prove nothing.
       expect(sent).toBeGreaterThan(50);
-    });
-  }
-
-  for (let seed = 1; seed <= 8; seed++) {
-    it(`makes a JSON of a random program that treats random packets as ours does (seed ${seed})`, () => {
-      const program = randomProgram(`random_${seed}`, new Dice(seed * 104729));
-      const c = compile(program, compiler);
-      expect(c.status, c.output).toBe(0);
-      const dice = new Dice(seed);
-      const arrivals = packetsFor(program, 300, dice);
-      // p4c leaves out what a constant condition makes unreachable.
-      const [ours, theirs] = [new Switch(c.ours), new Switch(c.theirs())];
-      for (const s of [ours, theirs]) fill(s, program, arrivals, seed * 7919);
-      expect(transcript(ours, arrivals, theirs)).toEqual(transcript(theirs, arrivals, ours));
     });
   }
 

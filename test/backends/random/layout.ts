@@ -58,6 +58,8 @@ export class RandomLayout {
   readonly #changing: { readonly path: string; readonly type: HeaderType }[] = [];
   readonly #stacks: string[] = [];
   readonly #metadata: MetadataField[] = [];
+  /** Metadata that a state of the parser writes. */
+  readonly #kept = new Set<string>();
 
   constructor(dice: Dice) {
     this.#dice = dice;
@@ -146,7 +148,10 @@ export class RandomLayout {
       const later = firsts.slice(i + 1);
       for (const s of part.states) {
         const isLast = s.leaves;
-        const steps = isLast ? [...s.steps, ...this.#keeping(["base", ...part.reads])] : s.steps;
+        const steps =
+          isLast && s.transition === undefined
+            ? [...s.steps, ...this.#keeping(["base", ...part.reads])]
+            : s.steps;
         states.push(
           s.transition === undefined
             ? this.#state(s.name, steps, ["base", ...part.reads], later)
@@ -179,15 +184,23 @@ export class RandomLayout {
     return { leaves: fields, headers: [] };
   }
 
+  /**
+   * Values for ingress. Each place is written once: p4c leaves out a value that a later state writes over, also for packets that the
+   * parser gives up in between, which v1model sends on.
+   */
   #keeping(headers: readonly string[]): readonly ParserStep[] {
     const dice = this.#dice;
     const scope = this.#scope(headers);
     const steps: ParserStep[] = [];
-    if (dice.below(3) === 0) {
-      const m = this.#metadata[dice.below(this.#metadata.length - 1)];
-      if (m !== undefined) steps.push(keep(meta(m.name, m.type), this.#values.of(m.type, 2, scope)));
+    const m = this.#metadata.find((x) => /^m\d/.test(x.name) && !this.#kept.has(x.name));
+    if (m !== undefined && dice.below(3) === 0) {
+      this.#kept.add(m.name);
+      steps.push(keep(meta(m.name, m.type), this.#values.of(m.type, 2, scope)));
     }
-    if (dice.below(5) === 0) steps.push(keep(meta("kept", bit(16)), lookahead(16)));
+    if (!this.#kept.has("kept") && dice.below(4) === 0) {
+      this.#kept.add("kept");
+      steps.push(keep(meta("kept", bit(16)), lookahead(16)));
+    }
     if (dice.below(6) === 0)
       steps.push(verify(this.#values.logical(2, scope), dice.pick("HeaderTooShort", "NoMatch", "BadPacket")));
     return steps;
@@ -259,7 +272,9 @@ export class RandomLayout {
     const type = this.#type(`${name}_t`);
     this.#headers.push({ name, headerType: type.name });
     this.#plain.push({ name, headerType: type.name, type });
-    const see: ParserStep = keep(meta("kept", bit(16)), cast(lookahead(this.#dice.pick(8, 12, 24)), bit(16)));
+    const seen = `seen${n}`;
+    this.#metadata.push({ name: seen, type: bit(16) });
+    const see: ParserStep = keep(meta(seen, bit(16)), cast(lookahead(this.#dice.pick(8, 12, 24)), bit(16)));
     return {
       reads: [name],
       states: [
