@@ -52,7 +52,7 @@ function behaviour(sw: Switch): readonly string[] {
   let now = 0;
   PACKETS.forEach(({ port, data }, i) => {
     sw.handle({ kind: "packet", port, data }, now, sink);
-    if (i % 40 === 39) {
+    if (i % 60 === 59) {
       now += 4000;
       for (let at = sw.nextWakeup(); at !== undefined && at <= now; at = sw.nextWakeup()) sw.tick(at, sink);
     }
