@@ -19,8 +19,14 @@ do
   f.lanes = ProtoField.uint8("gradplane.aggregation.lanes", "lanes", base.DEC, nil, nil, "lanes of a row")
   f.mode = ProtoField.uint8("gradplane.aggregation.mode", "mode", base.DEC, { [1] = "int32", [2] = "block", [3] = "fp32", [4] = "fp16", [5] = "bf16" }, nil, "numeric mode: 1 int32, 2 block, 3 fp32, 4 fp16, 5 bf16")
   f.round = ProtoField.uint32("gradplane.aggregation.round", "round", base.DEC, nil, nil, "serial number (RFC 1982), from 1; its lowest bit is the bank")
+  f.current_tag = ProtoField.uint24("gradplane.aggregation.current_tag", "current_tag")
+  f.current_exponent = ProtoField.uint8("gradplane.aggregation.current_exponent", "current_exponent")
+  f.next_tag = ProtoField.uint24("gradplane.aggregation.next_tag", "next_tag")
+  f.next_exponent = ProtoField.uint8("gradplane.aggregation.next_exponent", "next_exponent")
   f.lane = ProtoField.int32("gradplane.aggregation.lane", "lane")
   f.lane_fp32 = ProtoField.float("gradplane.aggregation.lane_fp32", "lane_fp32")
+  f.lane_fp16 = ProtoField.float("gradplane.aggregation.lane_fp16", "lane_fp16")
+  f.lane_bf16 = ProtoField.float("gradplane.aggregation.lane_bf16", "lane_bf16")
   proto.fields = f
   local e = {}
   e.too_short = ProtoExpert.new("gradplane.aggregation.expert.too_short", "the packet is shorter than its header", expert.group.MALFORMED, expert.severity.ERROR)
@@ -31,6 +37,23 @@ do
   e.DUPLICATE = ProtoExpert.new("gradplane.aggregation.expert.DUPLICATE", "this contribution had been counted before", expert.group.SEQUENCE, expert.severity.NOTE)
   e.STALE = ProtoExpert.new("gradplane.aggregation.expert.STALE", "the slot has moved on to a newer round", expert.group.SEQUENCE, expert.severity.NOTE)
   proto.experts = e
+
+  local function binary16(range)
+    local code = range:uint()
+    local exponent, fraction = bit.band(bit.rshift(code, 10), 31), bit.band(code, 1023)
+    local sign = code >= 32768 and -1 or 1
+    if exponent == 31 then return fraction == 0 and sign / 0 or 0 / 0 end
+    if exponent == 0 then return sign * fraction * 2 ^ -24 end
+    return sign * (1024 + fraction) * 2 ^ (exponent - 25)
+  end
+  local function bfloat16(range)
+    local code = range:uint()
+    local exponent, fraction = bit.band(bit.rshift(code, 7), 255), bit.band(code, 127)
+    local sign = code >= 32768 and -1 or 1
+    if exponent == 255 then return fraction == 0 and sign / 0 or 0 / 0 end
+    if exponent == 0 then return sign * fraction * 2 ^ -133 end
+    return sign * (128 + fraction) * 2 ^ (exponent - 134)
+  end
 
   function proto.dissector(tvb, pinfo, tree)
     local v = {}
@@ -59,7 +82,8 @@ do
     root:add(f.generation, tvb(4, 2))
     v.member = tvb(6, 1):uint()
     root:add(f.member, tvb(6, 1))
-    root:add(f.scale, tvb(7, 1))
+    v.scale = tvb(7, 1):uint()
+    local meant = root:add(f.scale, tvb(7, 1))
     v.slot = tvb(8, 2):uint()
     root:add(f.slot, tvb(8, 2))
     v.lanes = tvb(10, 1):uint()
@@ -68,6 +92,11 @@ do
     root:add(f.mode, tvb(11, 1))
     v.round = tvb(12, 4):uint()
     root:add(f.round, tvb(12, 4))
+    do
+      local text = ({ [1] = "fraction bits", [2] = "first exponent of the job", [3] = "base of the window", [4] = "fraction bits", [5] = "base of the window" })[v.mode]
+      local signed = ({ [1] = true, [4] = true })[v.mode] and v.scale > 127 and v.scale - 256 or v.scale
+      if text ~= nil then meant:append_text(" (" .. text .. ": " .. signed .. ")") end
+    end
     if v.version ~= 1 then
       root:add_proto_expert_info(e.version)
       return tvb:len()
@@ -79,24 +108,118 @@ do
       return tvb:len()
     end
     local at = 16
-    local function words(field, name, count, is_list)
+    local function words(field, name, count, is_list, size, value)
       local node = root
-      local fitting = math.max(0, math.min(count, math.floor((tvb:len() - at) / 4)))
-      if is_list and fitting > 0 then node = root:add(tvb(at, fitting * 4), name .. "s (" .. count .. ")") end
+      local fitting = math.max(0, math.min(count, math.floor((tvb:len() - at) / size)))
+      if is_list and fitting > 0 then node = root:add(tvb(at, fitting * size), name .. "s (" .. count .. ")") end
       for i = 0, fitting - 1 do
-        local item = node:add(field, tvb(at + i * 4, 4))
+        local range = tvb(at + i * size, size)
+        local item = value == nil and node:add(field, range) or node:add(field, range, value(range))
         if is_list then item:prepend_text(string.format("%02d ", i)) end
       end
-      at = at + count * 4
+      at = at + count * size
     end
     if v.kind == 1 then
+      if v.mode == 2 then
+        words(f.current_tag, "current_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.current_exponent, "current_exponent", 1, false, 1)
+      end
+      if v.mode == 2 then
+        words(f.next_tag, "next_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.next_exponent, "next_exponent", 1, false, 1)
+      end
       if v.mode == 3 then
-        words(f.lane_fp32, "lane_fp32", v.lanes, true)
+        words(f.lane_fp32, "lane_fp32", v.lanes, true, 4)
+      elseif v.mode == 4 then
+        words(f.lane_fp16, "lane_fp16", v.lanes, true, 2, binary16)
+      elseif v.mode == 5 then
+        words(f.lane_bf16, "lane_bf16", v.lanes, true, 2, bfloat16)
       else
-        words(f.lane, "lane", v.lanes, true)
+        words(f.lane, "lane", v.lanes, true, 4)
+      end
+    elseif v.kind == 2 then
+      if v.mode == 2 then
+        words(f.current_tag, "current_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.current_exponent, "current_exponent", 1, false, 1)
+      end
+      if v.mode == 2 then
+        words(f.next_tag, "next_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.next_exponent, "next_exponent", 1, false, 1)
+      end
+    elseif v.kind == 3 then
+      if v.mode == 2 then
+        words(f.current_tag, "current_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.current_exponent, "current_exponent", 1, false, 1)
+      end
+      if v.mode == 2 then
+        words(f.next_tag, "next_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.next_exponent, "next_exponent", 1, false, 1)
       end
     elseif v.kind == 4 then
-      words(f.lane, "lane", v.lanes, true)
+      if v.mode == 2 then
+        words(f.current_tag, "current_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.current_exponent, "current_exponent", 1, false, 1)
+      end
+      if v.mode == 2 then
+        words(f.next_tag, "next_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.next_exponent, "next_exponent", 1, false, 1)
+      end
+      words(f.lane, "lane", v.lanes, true, 4)
+    elseif v.kind == 5 then
+      if v.mode == 2 then
+        words(f.current_tag, "current_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.current_exponent, "current_exponent", 1, false, 1)
+      end
+      if v.mode == 2 then
+        words(f.next_tag, "next_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.next_exponent, "next_exponent", 1, false, 1)
+      end
+    elseif v.kind == 6 then
+      if v.mode == 2 then
+        words(f.current_tag, "current_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.current_exponent, "current_exponent", 1, false, 1)
+      end
+      if v.mode == 2 then
+        words(f.next_tag, "next_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.next_exponent, "next_exponent", 1, false, 1)
+      end
+    elseif v.kind == 7 then
+      if v.mode == 2 then
+        words(f.current_tag, "current_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.current_exponent, "current_exponent", 1, false, 1)
+      end
+      if v.mode == 2 then
+        words(f.next_tag, "next_tag", 1, false, 3)
+      end
+      if v.mode == 2 then
+        words(f.next_exponent, "next_exponent", 1, false, 1)
+      end
     end
     if at ~= length then root:add_proto_expert_info(e.length) end
     return tvb:len()
@@ -172,32 +295,33 @@ do
       return tvb:len()
     end
     local at = 16
-    local function words(field, name, count, is_list)
+    local function words(field, name, count, is_list, size, value)
       local node = root
-      local fitting = math.max(0, math.min(count, math.floor((tvb:len() - at) / 4)))
-      if is_list and fitting > 0 then node = root:add(tvb(at, fitting * 4), name .. "s (" .. count .. ")") end
+      local fitting = math.max(0, math.min(count, math.floor((tvb:len() - at) / size)))
+      if is_list and fitting > 0 then node = root:add(tvb(at, fitting * size), name .. "s (" .. count .. ")") end
       for i = 0, fitting - 1 do
-        local item = node:add(field, tvb(at + i * 4, 4))
+        local range = tvb(at + i * size, size)
+        local item = value == nil and node:add(field, range) or node:add(field, range, value(range))
         if is_list then item:prepend_text(string.format("%02d ", i)) end
       end
-      at = at + count * 4
+      at = at + count * size
     end
     if v.kind == 1 then
-      words(f.key, "key", math.floor((length - at) / 8), true)
-      words(f.value, "value", math.floor((length - at) / 4), true)
+      words(f.key, "key", math.floor((length - at) / 8), true, 4)
+      words(f.value, "value", math.floor((length - at) / 4), true, 4)
     elseif v.kind == 2 then
-      words(f.request, "request", 1, false)
-      words(f.key, "key", math.floor((length - at) / 4), true)
+      words(f.request, "request", 1, false, 4)
+      words(f.key, "key", math.floor((length - at) / 4), true, 4)
     elseif v.kind == 3 then
-      words(f.request, "request", 1, false)
-      words(f.value, "value", math.floor((length - at) / 4), true)
+      words(f.request, "request", 1, false, 4)
+      words(f.value, "value", math.floor((length - at) / 4), true, 4)
     elseif v.kind == 4 then
-      words(f.row, "row", 1, false)
+      words(f.row, "row", 1, false, 4)
     elseif v.kind == 5 then
-      words(f.row, "row", 1, false)
-      words(f.lane, "lane", math.floor((length - at) / 4), true)
+      words(f.row, "row", 1, false, 4)
+      words(f.lane, "lane", math.floor((length - at) / 4), true, 4)
     elseif v.kind == 7 then
-      words(f.lost, "lost", 1, false)
+      words(f.lost, "lost", 1, false, 4)
     end
     if at ~= length then root:add_proto_expert_info(e.length) end
     return tvb:len()

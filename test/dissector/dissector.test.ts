@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { dissector, dissectorOf, PARAMETER_SERVER, protocolsOf } from "../../src/backends/dissector/index.ts";
 import { hotAggregation, int32, internet, ipv4Forwarding, program } from "../../src/dsl/index.ts";
+import { exponentWord } from "../../src/numeric/block.ts";
 import {
   AGGREGATION_PORT,
   AGGREGATION_VERSION,
@@ -23,7 +24,7 @@ import {
   parameterServer,
   parameterServerFrame,
 } from "../../src/wire/parameterserver.ts";
-import { dissect, hasTshark, packetList } from "./tshark.ts";
+import { details, dissect, hasTshark, packetList } from "./tshark.ts";
 
 const to = {
   srcMac: 0x020000000001,
@@ -166,6 +167,61 @@ describe.skipIf(!hasTshark)("tshark with the dissector", { timeout: 60_000 }, ()
     expect(sent?.get("gradplane.aggregation.lane_fp32")?.map(Number)).toEqual([1, -2.5]);
     expect(sent?.has("gradplane.aggregation.lane")).toBe(false);
     expect(result?.get("gradplane.aggregation.lane")).toEqual(["1065353216", "1"]);
+  });
+
+  test("contributions of the modes fp16 and bf16 are shown as the numbers that their codes are", () => {
+    const sent = (mode: number, codes: readonly number[]) =>
+      contribution({ mode, lanes: codes.length }, codes);
+    const [half, brain, result] = dissect(lua, [
+      sent(ModeId.fp16, [0x3c00, 0xc100, 0x0001, 0x8000, 0x7c00, 0x7bff]),
+      sent(ModeId.bf16, [0x3f80, 0xc020, 0x0000, 0x4048]),
+      contribution({ mode: ModeId.fp16, lanes: 1, kind: Kind.RESULT }, [-7]),
+    ]);
+    const shown = (packet: typeof half, name: string) =>
+      packet?.get(`gradplane.aggregation.${name}`)?.map((text) => Number(text.replace("inf", "Infinity")));
+    const wanted = [1, -2.5, 2 ** -24, -0, Number.POSITIVE_INFINITY, 65504];
+    shown(half, "lane_fp16")?.forEach((value, i) => {
+      if (Number.isFinite(wanted[i] ?? 0)) expect(value).toBeCloseTo(wanted[i] ?? 0, 12);
+      else expect(value).toBe(wanted[i]);
+    });
+    expect(shown(half, "lane_fp16")).toHaveLength(6);
+    expect(shown(brain, "lane_bf16")).toEqual([1, -2.5, 0, 3.125]);
+    expect(shown(result, "lane")).toEqual([-7]);
+    for (const packet of [half, brain, result])
+      expect([...(packet?.keys() ?? [])].filter((name) => name.includes("expert"))).toEqual([]);
+  });
+
+  test("every packet of mode block shows its exponents and the rounds that they are meant for", () => {
+    const exponents = { current: exponentWord(12, 130), next: exponentWord(14, 131) };
+    const frames = Object.values(Kind).map((kind) => {
+      const lanes = Int32Array.from(kind === Kind.CONTRIBUTION || kind === Kind.RESULT ? [1, -2] : []);
+      const header = { ...headerOf(kind), mode: ModeId.block, lanes: 2, round: 12, member: 3, scale: 127 };
+      return aggregationFrame({ ...to, dstPort: AGGREGATION_PORT }, { header, exponents, lanes });
+    });
+    for (const packet of dissect(lua, frames)) {
+      const field = (name: string) => packet.get(`gradplane.aggregation.${name}`);
+      expect([field("current_exponent"), field("next_exponent")]).toEqual([["130"], ["131"]]);
+      expect([field("current_tag"), field("next_tag")]).toEqual([["3"], ["3"]]);
+      expect([field("member"), field("scale")]).toEqual([["3"], ["127"]]);
+      expect([...packet.keys()].filter((name) => name.includes("expert"))).toEqual([]);
+    }
+    const [sent] = dissect(lua, frames);
+    expect(sent?.get("gradplane.aggregation.lane")).toEqual(["1", "-2"]);
+    // Eight bytes too few: the lanes are taken for the exponents, and the length is wrong.
+    const [bare] = dissect(lua, [contribution({ mode: ModeId.block }, [1, 2])]);
+    expect(bare?.has("gradplane.aggregation.expert.length")).toBe(true);
+  });
+
+  test("the scale is told in the words of its mode", () => {
+    const texts = [
+      [ModeId.int32, 0xfd, "fraction bits: -3"],
+      [ModeId.fp16, 4, "fraction bits: 4"],
+      [ModeId.fp32, 200, "base of the window: 200"],
+      [ModeId.bf16, 100, "base of the window: 100"],
+      [ModeId.block, 130, "first exponent of the job: 130"],
+    ] as const;
+    for (const [mode, scale, text] of texts)
+      expect(details(lua, contribution({ mode, scale }, [1]))).toContain(text);
   });
 
   test("a request of the parameter server shows its member number by name", () => {

@@ -81,3 +81,20 @@ export function packetList(lua: string, frames: readonly Uint8Array[]): readonly
     rmSync(folder, { recursive: true });
   }
 }
+
+/** All that tshark prints of one packet, as the pane of details shows it. */
+export function details(lua: string, frame: Uint8Array): string {
+  const folder = mkdtempSync(join(tmpdir(), "gradplane-dissector-"));
+  try {
+    const script = join(folder, "dissector.lua");
+    const capture = join(folder, "capture.pcap");
+    writeFileSync(script, lua);
+    writeFileSync(capture, pcap([frame]));
+    return execFileSync("tshark", ["-X", `lua_script:${script}`, "-r", capture, "-V"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -10,7 +10,7 @@ import {
   isNumber,
 } from "./fields.ts";
 import { luaMember, luaText } from "./lua.ts";
-import type { Body, BodyPart, DissectedProtocol } from "./protocol.ts";
+import type { Body, BodyPart, DissectedProtocol, PartType } from "./protocol.ts";
 import { PROTOCOLS, protocolsOf } from "./protocols.ts";
 
 /**
@@ -46,10 +46,16 @@ function protocolLines(protocol: DissectedProtocol): readonly string[] {
     ...experts,
     "proto.experts = e",
     "",
+    ...(hasCodes(protocol) ? [...CODE_FUNCTIONS, ""] : []),
     ...block("function proto.dissector(tvb, pinfo, tree)", dissectLines(protocol), "end"),
     "",
     `DissectorTable.get("udp.port"):add(${udpPort}, proto)`,
   ];
+}
+
+function hasCodes({ body }: DissectedProtocol): boolean {
+  const parts = [...(body?.parts.values() ?? [])].flat();
+  return parts.flatMap((part) => [part, ...(part.instead ?? [])]).some(({ type }) => type in VALUE);
 }
 
 function expertDeclarations({ header, expert, version, body }: DissectedProtocol): readonly string[] {
@@ -93,6 +99,7 @@ function dissectLines(protocol: DissectedProtocol): readonly string[] {
       "end",
     ),
     ...fieldPlaces(header).flatMap((place) => headerFieldLines(protocol, place)),
+    ...meaningLines(protocol),
     ...(version === undefined
       ? []
       : block(
@@ -112,6 +119,7 @@ function headerFieldLines(protocol: DissectedProtocol, place: FieldPlace): reado
   const isCut = isNumber(place) && place.mask !== undefined && !isMaskable(place);
   const add = `root:add(${[luaMember("f", field.name), range, ...(isCut ? [luaBits(place)] : [])].join(", ")})`;
   const value = isUsed(protocol, field.name) ? [`${luaMember("v", field.name)} = ${luaValue(place)}`] : [];
+  if (protocol.meaning?.field === field.name) return [...value, `local meant = ${add}`];
   if (flags.length === 0) return [...value, add];
   return [
     ...value,
@@ -134,14 +142,36 @@ function headerFieldLines(protocol: DissectedProtocol, place: FieldPlace): reado
   ];
 }
 
+/** What a number means by the value of another field, behind it. */
+function meaningLines({ meaning }: DissectedProtocol): readonly string[] {
+  if (meaning === undefined) return [];
+  const { field, by, of } = meaning;
+  const texts = [...of].map(([value, { text }]) => `[${value}] = ${luaText(text)}`);
+  const signed = [...of].flatMap(([value, { isSigned = false }]) => (isSigned ? [`[${value}] = true`] : []));
+  const number = luaMember("v", field);
+  return block(
+    "do",
+    [
+      `local text = ({ ${texts.join(", ")} })[${luaMember("v", by)}]`,
+      `local signed = ({ ${signed.join(", ")} })[${luaMember("v", by)}] and ${number} > 127 and ${number} - 256 or ${number}`,
+      'if text ~= nil then meant:append_text(" (" .. text .. ": " .. signed .. ")") end',
+    ],
+    "end",
+  );
+}
+
 /** Fields whose values the dissector itself needs. */
-function isUsed({ version, summary, body }: DissectedProtocol, name: string): boolean {
+function isUsed({ version, summary, body, meaning }: DissectedProtocol, name: string): boolean {
+  if (meaning?.field === name || meaning?.by === name) return true;
   if (version?.field === name || summary?.includes(name) || body?.by === name) return true;
   if (body?.pieces?.count === name) return true;
   return [...(body?.parts.values() ?? [])]
     .flat()
     .some(
-      (part) => part.instead?.field === name || (typeof part.count === "object" && part.count.field === name),
+      (part) =>
+        part.when?.field === name ||
+        (part.instead ?? []).some((other) => other.field === name) ||
+        (typeof part.count === "object" && part.count.field === name),
     );
 }
 
@@ -170,16 +200,58 @@ function summaryLines({ summary = [], body, names }: DissectedProtocol): readonl
   ];
 }
 
+/** What Wireshark calls it. Codes of half the width are shown as the float32 that has their value. */
+const FIELD_KIND: Record<PartType, string> = {
+  uint8: "uint8",
+  uint24: "uint24",
+  uint32: "uint32",
+  int32: "int32",
+  float32: "float",
+  half: "float",
+  brain: "float",
+};
+
+const BYTES: Record<PartType, number> = {
+  uint8: 1,
+  uint24: 3,
+  uint32: 4,
+  int32: 4,
+  float32: 4,
+  half: 2,
+  brain: 2,
+};
+
+/** How a float code of half the width becomes a number; the others are read by Wireshark itself. */
+const VALUE: Partial<Record<PartType, string>> = { half: "binary16", brain: "bfloat16" };
+
+/** Values of float codes of 16 bits, for those who show them. */
+const CODE_FUNCTIONS = [
+  "local function binary16(range)",
+  "  local code = range:uint()",
+  "  local exponent, fraction = bit.band(bit.rshift(code, 10), 31), bit.band(code, 1023)",
+  "  local sign = code >= 32768 and -1 or 1",
+  "  if exponent == 31 then return fraction == 0 and sign / 0 or 0 / 0 end",
+  "  if exponent == 0 then return sign * fraction * 2 ^ -24 end",
+  "  return sign * (1024 + fraction) * 2 ^ (exponent - 25)",
+  "end",
+  "local function bfloat16(range)",
+  "  local code = range:uint()",
+  "  local exponent, fraction = bit.band(bit.rshift(code, 7), 255), bit.band(code, 127)",
+  "  local sign = code >= 32768 and -1 or 1",
+  "  if exponent == 255 then return fraction == 0 and sign / 0 or 0 / 0 end",
+  "  if exponent == 0 then return sign * fraction * 2 ^ -133 end",
+  "  return sign * (128 + fraction) * 2 ^ (exponent - 134)",
+  "end",
+];
+
 /** Fields of the body, each once though several kinds of packet may have it. */
 function bodyDeclarations({ header, body }: DissectedProtocol): readonly string[] {
   if (body === undefined) return [];
-  const parts = [...body.parts.values()]
-    .flat()
-    .flatMap((part) => [part, ...(part.instead ? [part.instead] : [])]);
+  const parts = [...body.parts.values()].flat().flatMap((part) => [part, ...(part.instead ?? [])]);
   const types = new Map(parts.map((part) => [part.name, part.type]));
   const lines = [...types].map(([name, type]) => {
-    const kind = type === "float32" ? "float" : type;
-    return `${luaMember("f", name)} = ProtoField.${kind}(${luaText(`${filterName(header.name)}.${name}`)}, ${luaText(name)})`;
+    const about = [luaText(`${filterName(header.name)}.${name}`), luaText(name)];
+    return `${luaMember("f", name)} = ProtoField.${FIELD_KIND[type]}(${about.join(", ")})`;
   });
   const piece = body.pieces === undefined ? [] : [pieceDeclaration(filterName(header.name))];
   return [...lines, ...piece];
@@ -206,20 +278,21 @@ function bodyLines(body: Body, bytes: number): readonly string[] {
     ...pieces,
     `local at = ${bytes}`,
     ...block(
-      `local function words(field, name, count, is_list)`,
+      `local function words(field, name, count, is_list, size, value)`,
       [
         "local node = root",
-        "local fitting = math.max(0, math.min(count, math.floor((tvb:len() - at) / 4)))",
-        'if is_list and fitting > 0 then node = root:add(tvb(at, fitting * 4), name .. "s (" .. count .. ")") end',
+        "local fitting = math.max(0, math.min(count, math.floor((tvb:len() - at) / size)))",
+        'if is_list and fitting > 0 then node = root:add(tvb(at, fitting * size), name .. "s (" .. count .. ")") end',
         ...block(
           "for i = 0, fitting - 1 do",
           [
-            "local item = node:add(field, tvb(at + i * 4, 4))",
+            "local range = tvb(at + i * size, size)",
+            "local item = value == nil and node:add(field, range) or node:add(field, range, value(range))",
             'if is_list then item:prepend_text(string.format("%02d ", i)) end',
           ],
           "end",
         ),
-        "at = at + count * 4",
+        "at = at + count * size",
       ],
       "end",
     ),
@@ -241,16 +314,20 @@ function partLines(part: BodyPart): readonly string[] {
           ? "math.floor((length - at) / 8)"
           : String(part.count);
   const isList = part.count !== 1;
-  const call = (name: string): string =>
-    `words(${luaMember("f", name)}, ${luaText(name)}, ${count}, ${isList})`;
-  if (part.instead === undefined) return [call(part.name)];
-  return [
-    `if ${luaMember("v", part.instead.field)} == ${part.instead.value} then`,
-    indent(call(part.instead.name)),
-    "else",
-    indent(call(part.name)),
-    "end",
-  ];
+  const call = ({ name, type }: { readonly name: string; readonly type: PartType }): string => {
+    const value = VALUE[type];
+    const about = [luaMember("f", name), luaText(name), count, `${isList}`, `${BYTES[type]}`];
+    return `words(${[...about, ...(value === undefined ? [] : [value])].join(", ")})`;
+  };
+  const choices = (part.instead ?? []).flatMap((other, i) => [
+    `${i === 0 ? "if" : "elseif"} ${luaMember("v", other.field)} == ${other.value} then`,
+    indent(call(other)),
+  ]);
+  const lines = choices.length === 0 ? [call(part)] : [...choices, "else", indent(call(part)), "end"];
+  const { when } = part;
+  return when === undefined
+    ? lines
+    : block(`if ${luaMember("v", when.field)} == ${when.value} then`, lines, "end");
 }
 
 function block(open: string, lines: readonly string[], close: string): readonly string[] {

@@ -18,7 +18,15 @@ export interface DissectedProtocol {
   readonly version?: { readonly field: string; readonly value: number };
   /** Fields that the packet list shows after the kind. */
   readonly summary?: readonly string[];
+  /** A field whose number means something else for each value of another field; shown behind it. */
+  readonly meaning?: Meaning;
   readonly body?: Body;
+}
+
+export interface Meaning {
+  readonly field: string;
+  readonly by: string;
+  readonly of: ReadonlyMap<number, { readonly text: string; readonly isSigned?: boolean }>;
 }
 
 export interface Expert {
@@ -36,19 +44,24 @@ export interface Body {
   readonly pieces?: { readonly number: string; readonly count: string };
 }
 
+/** How a value is read and shown; `half` and `brain` are the float codes binary16 and bfloat16. */
+export type PartType = "uint8" | "uint24" | "uint32" | "int32" | "float32" | "half" | "brain";
+
 export interface BodyPart {
   readonly name: string;
-  readonly type: "uint32" | "int32" | "float32";
+  readonly type: PartType;
   /**
    * How many: a number, the value of a header field, all that is left, or half of it (the other half belongs to the next part).
    * A packet may not be longer or shorter than its parts.
    */
   readonly count: number | { readonly field: string } | "rest" | "half";
-  /** A second reading of the same bytes, shown instead while a header field has a value. */
-  readonly instead?: {
+  /** The part is there only while a header field has a value. */
+  readonly when?: { readonly field: string; readonly value: number };
+  /** Other readings of the same values, shown instead while a header field has a value. */
+  readonly instead?: readonly {
     readonly field: string;
     readonly value: number;
     readonly name: string;
-    readonly type: BodyPart["type"];
-  };
+    readonly type: PartType;
+  }[];
 }

@@ -20,6 +20,20 @@ import {
 import type { BodyPart, DissectedProtocol } from "./protocol.ts";
 
 const lanes: BodyPart = { name: "lane", type: "int32", count: { field: "lanes" } };
+/** In mode block in front of everything else, in all kinds of packets: two words, each of a tag that tells the round, and an exponent. */
+const exponents: readonly BodyPart[] = (["current", "next"] as const).flatMap((word): BodyPart[] => {
+  const when = { field: "mode", value: ModeId.block };
+  return [
+    { name: `${word}_tag`, type: "uint24", count: 1, when },
+    { name: `${word}_exponent`, type: "uint8", count: 1, when },
+  ];
+});
+
+const codes: BodyPart["instead"] = [
+  { field: "mode", value: ModeId.fp32, name: "lane_fp32", type: "float32" },
+  { field: "mode", value: ModeId.fp16, name: "lane_fp16", type: "half" },
+  { field: "mode", value: ModeId.bf16, name: "lane_bf16", type: "brain" },
+];
 
 /** Hot-parameter aggregation between workers, switch and parameter server. */
 export const AGGREGATION: DissectedProtocol = {
@@ -34,21 +48,30 @@ export const AGGREGATION: DissectedProtocol = {
     STALE: { severity: "note", text: "the slot has moved on to a newer round" },
   },
   summary: ["job", "round", "slot", "member"],
+  meaning: {
+    field: "scale",
+    by: "mode",
+    of: new Map([
+      [ModeId.int32, { text: "fraction bits", isSigned: true }],
+      [ModeId.block, { text: "first exponent of the job" }],
+      [ModeId.fp32, { text: "base of the window" }],
+      [ModeId.fp16, { text: "fraction bits", isSigned: true }],
+      [ModeId.bf16, { text: "base of the window" }],
+    ]),
+  },
   body: {
     by: "kind",
-    parts: new Map<number, readonly BodyPart[]>([
-      [
-        Kind.CONTRIBUTION,
-        // In this mode workers send raw float32 codes; the switch answers in fixed point.
+    parts: new Map<number, readonly BodyPart[]>(
+      Object.values(Kind).map((kind) => [
+        kind,
         [
-          {
-            ...lanes,
-            instead: { field: "mode", value: ModeId.fp32, name: "lane_fp32", type: "float32" },
-          },
+          ...exponents,
+          // In some modes workers send raw codes; the switch answers in fixed point.
+          ...(kind === Kind.CONTRIBUTION ? [{ ...lanes, instead: codes }] : []),
+          ...(kind === Kind.RESULT ? [lanes] : []),
         ],
-      ],
-      [Kind.RESULT, [lanes]],
-    ]),
+      ]),
+    ),
   },
 };
 
