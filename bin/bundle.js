@@ -20,7 +20,9 @@ const sources = join(clone, "src");
 const A_DAY = 86_400_000;
 
 /** Modules that ask where they themselves lie; the others look for files of the clone, as they would from dist/. */
-const ABOUT_THEMSELVES = /(?:dsl[\\/]callsite|cli[\\/]load|linux[\\/]linux-port)\.ts$/;
+const ABOUT_THEMSELVES = /(?:dsl[\\/]callsite|cli[\\/](?:load|bindingsthread)|linux[\\/]linux-port)\.ts$/;
+/** Modules of threads: they are loaded by their own names. */
+const THREADS = [join("linux", "receiver.ts"), join("bindings", "thread.ts")];
 
 /** URL of the folder with the bundle, ending in a slash; undefined when there is none and none can be made. */
 export async function bundle() {
@@ -54,9 +56,7 @@ async function make(files, folder) {
   // Several processes may begin at once: the first to finish wins, and nobody sees half of it.
   const draft = `${folder}.${process.pid}`;
   mkdirSync(dirname(folder), { recursive: true });
-  const doors = files.filter(
-    (f) => /(?:^|[\\/])index\.ts$/.test(f) || f.endsWith(join("linux", "receiver.ts")),
-  );
+  const doors = files.filter((f) => /(?:^|[\\/])index\.ts$/.test(f) || THREADS.some((t) => f.endsWith(t)));
   await build({
     entryPoints: [...doors, join("cli", "main.ts")].map((f) => join(sources, f)),
     outbase: sources,

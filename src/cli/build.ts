@@ -1,9 +1,16 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { checkTna, type GeneratedFiles, generateAll, type TargetName } from "../backends/index.ts";
+import {
+  type BindingsMaker,
+  checkTna,
+  type GeneratedFiles,
+  generateAll,
+  type TargetName,
+} from "../backends/index.ts";
 import type { SwitchProgram } from "../dsl/program.ts";
 import { ProgramError } from "../dsl/programerror.ts";
 import { type Diagnostic, severityOf } from "../ir/diagnostics.ts";
+import { bindingsThread } from "./bindingsthread.ts";
 import { frame } from "./check.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { loadProgram } from "./load.ts";
@@ -44,10 +51,15 @@ Example:
       throw new UserError("--verify asks Tofino's compiler: add --target tna");
     }
     if (positionals.length === 0) throw new UserError("name a program: gradplane build PROGRAM.ts");
-    for (const file of positionals) {
-      const program = await loadProgram(file);
-      const files = await buildProgram(program, asked, values.out, values.verify);
-      if (values.verify) await verify(program, files);
+    const thread = bindingsThread();
+    try {
+      for (const file of positionals) {
+        const program = await loadProgram(file);
+        const files = await buildProgram(program, asked, values.out, values.verify, thread?.make);
+        if (values.verify) await verify(program, files);
+      }
+    } finally {
+      await thread?.end();
     }
   },
 };
@@ -58,6 +70,7 @@ async function buildProgram(
   asked: readonly TargetName[] | undefined,
   out: string,
   isVerified: boolean,
+  bindings: BindingsMaker | undefined,
 ): Promise<GeneratedFiles> {
   for (const warning of program.warnings.filter((d) => severityOf(d) === "warning"))
     process.stderr.write(`${frame(warning)}\n\n`);
@@ -71,7 +84,7 @@ async function buildProgram(
     process.stderr.write(
       `${lacks.map(frame).join("\n\n")}\n\nnot built for tna, which lacks what the above needs\n\n`,
     );
-  const files = await generateAll(program.ir, { targets });
+  const files = await generateAll(program.ir, { targets, ...(bindings === undefined ? {} : { bindings }) });
   const folder = join(out, program.name);
   writeFiles(folder, files);
   const bytes = [...files.values()].reduce((sum, f) => sum + Buffer.byteLength(f), 0);

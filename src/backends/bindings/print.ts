@@ -6,6 +6,11 @@ import { isTree, type NameTree, objectKey, typeKey } from "./names.ts";
 /** Columns of a line; longer ones are broken. */
 const LINE_WIDTH = 110;
 
+/** Loads ts-morph, which takes a while, before it is needed. */
+export async function loadPrinter(): Promise<void> {
+  await import("ts-morph");
+}
+
 /** The text of a bindings module. ts-morph is loaded here, so that only those who make bindings wait for it. */
 export async function printModule(module: BindingsModule): Promise<string> {
   const { IndentationText, Project, QuoteKind, StructureKind } = await import("ts-morph");

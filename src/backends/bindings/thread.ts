@@ -1,0 +1,26 @@
+import { parentPort } from "node:worker_threads";
+import { p4infoFromBinary } from "../../p4info/index.ts";
+import { bindingsModule } from "./index.ts";
+import { loadPrinter } from "./print.ts";
+
+/** A thread that makes bindings: it loads ts-morph at once, while others still read the program. */
+export interface BindingsRequest {
+  readonly info: Uint8Array;
+  readonly name: string;
+}
+
+export type BindingsAnswer = { readonly text: string } | { readonly error: string };
+
+const port = parentPort;
+if (port !== null) {
+  port.on("message", ({ info, name }: BindingsRequest) => {
+    bindingsModule(p4infoFromBinary(info), { name }).then(
+      (text) => port.postMessage({ text } satisfies BindingsAnswer),
+      (error: unknown) =>
+        port.postMessage({
+          error: error instanceof Error ? error.message : String(error),
+        } satisfies BindingsAnswer),
+    );
+  });
+  await loadPrinter();
+}
