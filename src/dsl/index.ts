@@ -33,7 +33,16 @@ export * from "./features/probe.ts";
 export * from "./features/telemetry.ts";
 export { classNames, isPriority, type PriorityFeature, trafficClass } from "./features/trafficclass.ts";
 export type { Header, HeaderStack, HeaderUnion } from "./headers.ts";
-export { accept, lookahead, type ParserBuilder, reject, type StateBuilder } from "./parser.ts";
+export {
+  accept,
+  lookahead,
+  type ParserBuilder,
+  reject,
+  type StateBuilder,
+  type ValueSet,
+  type ValueSetFields,
+  type ValueSetOptions,
+} from "./parser.ts";
 export * from "./program.ts";
 export { describe, ProgramError } from "./programerror.ts";
 export * from "./steps.ts";

@@ -1,6 +1,7 @@
 import type * as ir from "../ir/index.ts";
 import { type BitType, bit } from "../ir/index.ts";
 import { callSite } from "./callsite.ts";
+import { onlyKnown } from "./options.ts";
 import { ProgramError } from "./programerror.ts";
 import { type KeyLiteral, keySet } from "./steps.ts";
 import {
@@ -24,9 +25,25 @@ export function lookahead<const W extends number>(type: BitType<W>): Num<BitType
   return new Num(at({ kind: "lookahead", type }));
 }
 
+export type ValueSetFields = Readonly<Record<string, BitType>>;
+
+export interface ValueSetOptions {
+  /** Most members. */
+  readonly size: number;
+  readonly doc?: string;
+}
+
+/** A set of values, each with these fields. */
+export interface ValueSet<F extends ValueSetFields = ValueSetFields> {
+  readonly kind: "valueSet";
+  readonly name: string;
+  readonly fields: F;
+}
+
 /** The parser: named states that features share and extend. */
 export class ParserBuilder {
   readonly #states = new Map<string, StateBuilder>();
+  readonly #valueSets: ir.ValueSet[] = [];
   readonly #nameOf: (header: object) => string;
 
   constructor(nameOf: (header: object) => string) {
@@ -42,6 +59,20 @@ export class ParserBuilder {
       this.#states.set(name, state);
     }
     return state;
+  }
+
+  /** Values that states select on and the control plane sets at run time; for `onMember`. */
+  valueSet<const F extends ValueSetFields>(name: string, fields: F, o: ValueSetOptions): ValueSet<F> {
+    const { size, doc } = o;
+    const list = Object.entries(fields).map(([field, type]) => ({ name: field, type }));
+    const set = at({ name, fields: list, size, ...(doc === undefined ? {} : { doc }) });
+    onlyKnown(`value set ${name}`, o, ["size", "doc"], set.at);
+    this.#valueSets.push(set);
+    return { kind: "valueSet", name, fields };
+  }
+
+  get valueSets(): readonly ir.ValueSet[] {
+    return this.#valueSets;
   }
 
   finish(): readonly ir.ParserState[] {
@@ -112,6 +143,13 @@ export class StateBuilder {
   on(values: KeyLiteral | readonly KeyLiteral[], next: StateBuilder | typeof accept | typeof reject): this {
     const list = Array.isArray(values) ? (values as readonly KeyLiteral[]) : [values as KeyLiteral];
     this.#cases.push(at({ values: list.map(keySet), next: typeof next === "string" ? next : next.name }));
+    return this;
+  }
+
+  /** A case for what the control plane has put into the set: one value per key. */
+  onMember(set: ValueSet, next: StateBuilder | typeof accept | typeof reject): this {
+    const name = typeof next === "string" ? next : next.name;
+    this.#cases.push(at({ values: [], valueSet: set.name, next: name }));
     return this;
   }
 

@@ -374,6 +374,7 @@ export class ProgramBuilder {
       ...(this.#packetIn === undefined ? {} : { packetIn: this.#packetIn }),
       ...(this.#packetOut === undefined ? {} : { packetOut: this.#packetOut }),
       parser: this.parser.finish(),
+      ...(this.parser.valueSets.length === 0 ? {} : { valueSets: [...this.parser.valueSets] }),
       checksums: [...this.#checksums],
       controls: this.#controls.map((c) => c.finish()),
       ingress: collect("ingress"),

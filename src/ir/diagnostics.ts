@@ -99,6 +99,10 @@ export const rules = {
     "range in a select is too fine",
     "p4c makes a case of each power of two and takes 100 at most: select on fewer or narrower ranges",
   ),
+  GP1320: error(
+    "value set",
+    "give each key of the select one field of the same bit<N>, a size of at least 1, and use the set in one case",
+  ),
   GP1401: error("table size", "a table has room for at least one entry"),
   GP1402: error("more than one lpm field", "keep one lpm field; make the others exact or ternary"),
   GP1403: error("action is not in the table's list", "add the action to actions: [...]"),

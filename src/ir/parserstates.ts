@@ -1,5 +1,12 @@
 import type { Expression } from "./expressions.ts";
-import { type Extract, type ParserState, type ParserStep, type Program, parserErrors } from "./program.ts";
+import {
+  type Extract,
+  type ParserState,
+  type ParserStep,
+  type Program,
+  parserErrors,
+  type ValueSet,
+} from "./program.ts";
 
 export function extractsOf(state: ParserState): readonly Extract[] {
   return state.steps.filter((s) => s.kind === "extract");
@@ -34,6 +41,10 @@ export function expressionsOfState(state: ParserState): readonly Expression[] {
 export function successorsOf(state: ParserState): readonly string[] {
   const t = state.transition;
   return t.kind === "goto" ? [t.next] : [...t.cases.map((c) => c.next), t.otherwise];
+}
+
+export function valueSetsOf(program: Program): readonly ValueSet[] {
+  return program.valueSets ?? [];
 }
 
 /** Errors that the program has beside those of P4, in order of first use. */

@@ -30,6 +30,7 @@ export interface Program {
   readonly packetIn?: string;
   readonly packetOut?: string;
   readonly parser: readonly ParserState[];
+  readonly valueSets?: readonly ValueSet[];
   readonly checksums: readonly Checksum[];
   readonly controls: readonly Control[];
   readonly ingress: Block;
@@ -158,7 +159,10 @@ export type Transition =
     };
 
 export interface SelectCase {
+  /** One per key; none where a value set stands. */
   readonly values: readonly KeySet[];
+  /** The case takes what the control plane has put into this set. */
+  readonly valueSet?: string;
   readonly next: string;
   readonly at?: SourceLocation;
 }
@@ -170,6 +174,16 @@ export type KeySet =
   | { readonly kind: "prefix"; readonly value: bigint; readonly length: number }
   | { readonly kind: "range"; readonly low: bigint; readonly high: bigint }
   | { readonly kind: "any" };
+
+/** Values that parser states select on and the control plane sets: of each key one, all compared exactly. */
+export interface ValueSet {
+  readonly name: string;
+  readonly fields: readonly { readonly name: string; readonly type: DataType }[];
+  /** Most members. */
+  readonly size: number;
+  readonly doc?: string;
+  readonly at?: SourceLocation;
+}
 
 /** Internet checksum (RFC 1071) over `fields`, verified after the parser and written before the deparser while `header` is valid. */
 export interface Checksum {

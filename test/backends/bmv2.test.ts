@@ -17,6 +17,7 @@ import { tofinoExterns } from "./tna/externsprogram.ts";
 import { nat } from "./tna/natprogram.ts";
 import { findTools, run, writeFiles } from "./tools.ts";
 import { fill, packetsFor } from "./traffic.ts";
+import { valueSets } from "./valuesetsprogram.ts";
 
 const tools = findTools({ p4c: ["P4C", "p4c-bm2-ss"], bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"] });
 const scratch = mkdtempSync(join(tmpdir(), "gradplane-"));
@@ -28,6 +29,7 @@ const programs: readonly Program[] = [
   nat(),
   passes(),
   passes(true),
+  valueSets(),
   libra.ir,
   ...parserPrograms,
   ...[1, 2, 3].map((seed) => randomProgram(`random_${seed}`, new Dice(seed * 104729))),

@@ -163,7 +163,9 @@ export class Draft {
       if (place !== undefined) this.#write(place, value);
     });
     const values = t.keys.map((k) => BigInt.asUintN(widthOf(k.type), this.#value(k)));
-    const taken = t.cases.find((c) => c.values.every((set, i) => takes(set, values[i] ?? 0n, t.keys[i])));
+    const taken = t.cases.find(
+      (c) => c.valueSet === undefined && c.values.every((set, i) => takes(set, values[i] ?? 0n, t.keys[i])),
+    );
     return taken?.next ?? t.otherwise;
   }
 

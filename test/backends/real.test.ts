@@ -20,6 +20,7 @@ import { tofinoExterns } from "./tna/externsprogram.ts";
 import { nat } from "./tna/natprogram.ts";
 import { findTools, run, withoutProfileWarnings, writeFiles } from "./tools.ts";
 import { fill, limit, packetsFor, transcript } from "./traffic.ts";
+import { valueSets } from "./valuesetsprogram.ts";
 
 const tools = findTools({ p4c: ["P4C", "p4c-bm2-ss"], p4test: ["P4TEST", "p4test"] });
 const scratch = mkdtempSync(join(tmpdir(), "gradplane-"));
@@ -106,6 +107,7 @@ const programs: readonly Program[] = [
   nat(),
   passes(),
   passes(true),
+  valueSets(),
   ...Object.values(examples).map((e) => e.ir),
   ...parserPrograms,
 ];

@@ -1,5 +1,6 @@
+import type * as ir from "../../ir/index.ts";
 import type { DataType } from "../../ir/index.ts";
-import { NO_ACTION, widthOf } from "../../ir/index.ts";
+import { NO_ACTION, valueSetsOf, widthOf } from "../../ir/index.ts";
 import type {
   Action,
   ActionProfile,
@@ -20,6 +21,7 @@ import type {
   Preamble,
   Register,
   Table,
+  ValueSet,
 } from "../../p4info/index.ts";
 import { cellList } from "../p4text/declarations.ts";
 import type {
@@ -59,7 +61,21 @@ export function p4info(program: LoweredProgram): Init<P4Info> {
     digests: controls.flatMap((c) => c.digests.map((d) => digest(d, symbols))),
     ...typeInfo(controls.flatMap((c) => c.digests)),
     controllerPacketMetadata: controllerHeaders(program, symbols),
+    valueSets: valueSetsOf(program.source).map((v) => valueSet(v, symbols)),
     registers: controls.flatMap((c) => c.registers.map((r) => registerArray(r, symbols))),
+  };
+}
+
+function valueSet({ name, fields, size, doc }: ir.ValueSet, symbols: Symbols): Init<ValueSet> {
+  return {
+    preamble: preamble("value set", name, symbols, doc),
+    match: fields.map((f, i) => ({
+      id: i + 1,
+      name: f.name,
+      bitwidth: widthOf(f.type),
+      match: { case: "matchType", value: "EXACT" },
+    })),
+    size,
   };
 }
 
@@ -80,6 +96,7 @@ function symbolsOf(program: LoweredProgram): readonly (readonly [ObjectKind, str
       ...of("digest", c.digests),
       ...of("register", c.registers),
     ]),
+    ...of("value set", valueSetsOf(program.source)),
     ...of(
       "controller header",
       program.headerTypes.filter((t) => t.controllerHeader !== undefined),

@@ -1,5 +1,5 @@
 import type { Control, HeaderType, Program } from "../../ir/index.ts";
-import { unionsOf } from "../../ir/index.ts";
+import { unionsOf, valueSetsOf } from "../../ir/index.ts";
 import { reservedWords } from "../../ir/reservedwords.ts";
 import { BackendError } from "../backenderror.ts";
 import { localPart, Names, pascalCase } from "./names.ts";
@@ -8,6 +8,8 @@ import { localPart, Names, pascalCase } from "./names.ts";
 export interface Identifiers {
   readonly headerTypes: ReadonlyMap<string, string>;
   readonly unionTypes: ReadonlyMap<string, string>;
+  /** Structs of the values in value sets. */
+  readonly valueSetTypes: ReadonlyMap<string, string>;
   readonly controls: ReadonlyMap<string, ControlIdentifiers>;
 }
 
@@ -37,11 +39,12 @@ export function identifiers(program: Program, reserved: Iterable<string> = []): 
     ]),
   );
   const unionTypes = new Map(unionsOf(program).map((u) => [u.name, global.take(`${u.name}_t`)]));
+  const valueSetTypes = new Map(valueSetsOf(program).map((v) => [v.name, global.take(`${v.name}_t`)]));
   const types = new Map(program.controls.map((c) => [c.name, global.take(pascalCase(c.name))]));
   const controls = new Map(
     program.controls.map((c) => [c.name, controlIdentifiers(c, types.get(c.name) ?? c.name, global)]),
   );
-  return { headerTypes, unionTypes, controls };
+  return { headerTypes, unionTypes, valueSetTypes, controls };
 }
 
 /** Properties of tables: an object of such a name would be shadowed inside the tables of its control. */

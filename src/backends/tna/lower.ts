@@ -215,6 +215,7 @@ class ProgramLowering {
         : { clone: { ...this.#clone, ...(parsed.cut === undefined ? {} : { cut: parsed.cut }) } }),
       digests: this.#digests,
       ...(resubmitted === undefined ? {} : { resubmission: resubmitted }),
+      valueSetTypes: this.#ids.valueSetTypes,
       recirculates: isRecirculating(p),
       ingressParser: parsed.ingress,
       egressParser: parsed.egress,

@@ -28,6 +28,8 @@ export interface TnaProgram {
   readonly clone?: CloneNames;
   readonly digests: readonly TnaDigest[];
   readonly resubmission?: Resubmission;
+  /** P4 structs, by value set. */
+  readonly valueSetTypes: ReadonlyMap<string, string>;
   /** Some packets go to the port that leads back to ingress. */
   readonly recirculates: boolean;
   readonly ingressParser: TnaParser;
@@ -126,7 +128,11 @@ export interface TnaState {
     | {
         readonly kind: "select";
         readonly keys: readonly Expression[];
-        readonly cases: readonly { readonly values: readonly KeySet[]; readonly next: string }[];
+        readonly cases: readonly {
+          readonly values: readonly KeySet[];
+          readonly valueSet?: string;
+          readonly next: string;
+        }[];
         readonly otherwise: string;
       };
 }

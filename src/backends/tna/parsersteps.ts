@@ -72,6 +72,14 @@ export function checkReread(states: readonly ParserState[], refuse: Refuse): voi
     const stack = state.steps.find((s) => s.kind === "extract" && instanceOf(s.header) !== s.header);
     if (stack !== undefined)
       refuse("GP1835", `egress would read through a stack, in state ${state.name}`, stack.at ?? state.at);
+    const set =
+      state.transition.kind === "select" ? state.transition.cases.find((c) => c.valueSet) : undefined;
+    if (set !== undefined)
+      refuse(
+        "GP1832",
+        `egress would ask the value set ${set.valueSet} again, in state ${state.name}`,
+        set.at,
+      );
     const kept = expressionsOfState(state)
       .flatMap((e) => [...deep(e)])
       .find((e) => e.kind === "metadata");

@@ -14,6 +14,7 @@ export function stagesOf(
 ): readonly (readonly StraightStatement[])[] {
   const simple = statements.flatMap((s) => (s.kind === "assign" ? decompose(s, refuse) : [s]));
   const levels: number[] = [];
+  const immediate: number[] = [];
   simple.forEach((s, i) => {
     let level = 0;
     for (let j = 0; j < i; j++) {
@@ -21,10 +22,25 @@ export function stagesOf(
       const apart = before === undefined ? undefined : distance(before, s);
       if (apart !== undefined) level = Math.max(level, (levels[j] ?? 0) + apart);
     }
+    const bits = immediateBits(s);
+    if (bits > 0) {
+      while ((immediate[level] ?? 0) + bits > IMMEDIATE_BITS && (immediate[level] ?? 0) > 0) level++;
+      immediate[level] = (immediate[level] ?? 0) + bits;
+    }
     levels.push(level);
   });
   const count = Math.max(-1, ...levels) + 1;
   return Array.from({ length: count }, (_, level) => simple.filter((_, i) => levels[i] === level));
+}
+
+/** Bits that the other units of a stage can hand to one table's actions: hashes, random numbers, colours. */
+const IMMEDIATE_BITS = 32;
+
+/** What a statement takes of them: the container that the value goes to. */
+function immediateBits(s: StraightStatement): number {
+  if (s.kind !== "hash" && s.kind !== "random" && s.kind !== "meter") return 0;
+  const width = widthOf(s.into.kind === "slice" ? s.into.operand.type : s.into.type);
+  return width <= 8 ? 8 : width <= 16 ? 16 : 32;
 }
 
 /** Whether the order of two statements, the first before the second, matters. */

@@ -65,6 +65,7 @@ export function lower(source: Program): LoweredProgram {
     })),
     metadata: [...program.metadata, ...sums.metadata, ...passes.metadata],
     fieldLists: passes.lists,
+    valueSetTypes: ids.valueSetTypes,
     checksums: sums,
     controls: program.controls.map((c) => new ControlLowering(c, ids, passes).lower()),
     ingress: pipeline("ingress", program.ingress, ids, passes),

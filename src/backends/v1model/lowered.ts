@@ -38,6 +38,8 @@ export interface LoweredProgram {
   readonly checksums: LoweredChecksums;
   /** What packets keep that go through ingress once more. */
   readonly fieldLists: readonly FieldList[];
+  /** P4 structs, by value set. */
+  readonly valueSetTypes: ReadonlyMap<string, string>;
   readonly controls: readonly LoweredControl[];
   readonly ingress: LoweredPipeline;
   readonly egress: LoweredPipeline;

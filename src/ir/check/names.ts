@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../diagnostics.ts";
 import type { ActionProfile, Digest, Meter } from "../externs.ts";
 import { elementPath, headersByPath, stackOf, unionsOf } from "../headers.ts";
+import { valueSetsOf } from "../parserstates.ts";
 import {
   type Action,
   type Control,
@@ -112,7 +113,16 @@ export function checkNames(program: Program, report: Report): void {
     );
   }
   scope("metadata field", "member", program.metadata);
-  scope("parser state", "state", program.parser);
+  const sets = valueSetsOf(program);
+  scope("parser state", "state", [...program.parser, ...sets]);
+  scope("value set", "declaration", sets);
+  checkHidden("value set", sets, program, report);
+  for (const v of sets)
+    scope(
+      `field of value set ${v.name}`,
+      "member",
+      v.fields.map((f) => ({ name: f.name, ...place(v.at) })),
+    );
   checkHidden("parser state", program.parser, program, report);
   scope("control", "declaration", program.controls);
   for (const c of program.controls) {

@@ -1,6 +1,8 @@
 import type { Diagnostic } from "../diagnostics.ts";
-import type { KeySet, ParserState, Program } from "../program.ts";
-import { type DataType, widthOf } from "../types.ts";
+import type { Expression } from "../expressions.ts";
+import { valueSetsOf } from "../parserstates.ts";
+import type { KeySet, ParserState, Program, SelectCase, ValueSet } from "../program.ts";
+import { type DataType, typeName, widthOf } from "../types.ts";
 import { includes, misfit } from "./keysets.ts";
 import type { Names } from "./names.ts";
 import { checkPaths } from "./parserpaths.ts";
@@ -13,17 +15,46 @@ type Report = (d: Diagnostic) => void;
 export function checkParser(program: Program, names: Names, types: TypeChecker, report: Report): void {
   for (const state of program.parser) {
     checkSteps(state, names, types, report);
-    checkSelect(state, types, report);
+    checkSelect(state, program, types, report);
   }
+  for (const set of valueSetsOf(program)) checkValueSet(set, program, report);
   checkPaths(program, names, report);
 }
 
-function checkSelect(state: ParserState, types: TypeChecker, report: Report): void {
+function checkValueSet(set: ValueSet, program: Program, report: Report): void {
+  const wrong = (message: string): void => report({ code: "GP1320", message, at: set.at });
+  if (!Number.isInteger(set.size) || set.size < 1) wrong(`value set ${set.name} has size ${set.size}`);
+  if (set.fields.length === 0) wrong(`value set ${set.name} has no fields`);
+  const other = set.fields.find((f) => f.type.kind !== "bit");
+  if (other !== undefined) wrong(`field ${other.name} of value set ${set.name} is ${typeName(other.type)}`);
+  const uses = program.parser.flatMap((s) =>
+    s.transition.kind === "select" ? s.transition.cases.filter((c) => c.valueSet === set.name) : [],
+  );
+  // P4 would accept a set that nobody asks, and compilers leave it out.
+  if (uses.length !== 1) wrong(`value set ${set.name} stands in ${uses.length} cases`);
+}
+
+/** Why a state cannot select by a value set, or undefined when it can. */
+function misfitOfSet(c: SelectCase, keys: readonly Expression[], program: Program): string | undefined {
+  const set = valueSetsOf(program).find((v) => v.name === c.valueSet);
+  if (set === undefined) return `there is no value set ${c.valueSet}`;
+  const types = (list: readonly DataType[]): string => list.map(typeName).join(", ");
+  const [wanted, given] = [types(set.fields.map((f) => f.type)), types(keys.map((k) => k.type))];
+  return wanted === given ? undefined : `value set ${set.name} has ${wanted}, and the keys are ${given}`;
+}
+
+function checkSelect(state: ParserState, program: Program, types: TypeChecker, report: Report): void {
   if (state.transition.kind !== "select") return;
   const { keys, cases } = state.transition;
   for (const key of keys) types.expression(key, { place: { block: "parser" }, at: state.at });
   const sound = cases.map((c) => {
     const wrong: string[] = [];
+    if (c.valueSet !== undefined) {
+      const why = misfitOfSet(c, keys, program);
+      if (why !== undefined) report({ code: "GP1320", message: `state ${state.name}: ${why}`, at: c.at });
+      // What it holds nobody knows: no case is shadowed by it.
+      return false;
+    }
     if (c.values.length !== keys.length) wrong.push(`${c.values.length} values for ${keys.length} keys`);
     c.values.forEach((set, i) => {
       const key = keys[i];
@@ -59,7 +90,7 @@ function checkSelect(state: ParserState, types: TypeChecker, report: Report): vo
 function checkRest(state: ParserState, report: Report): void {
   if (state.transition.kind !== "select") return;
   const { keys, cases, otherwise } = state.transition;
-  const all = cases.findIndex((c) => c.values.every((set, k) => takesAll(set, keys[k]?.type)));
+  const all = cases.findIndex((c) => takesEvery(c, keys));
   const taker = cases[all];
   if (taker === undefined || otherwise === "accept" || otherwise === taker.next) return;
   const message = `case ${all + 1} of state ${state.name} takes all that is left; nothing goes to ${otherwise}`;
@@ -71,13 +102,18 @@ export function checkWays(state: ParserState, report: Report): void {
   if (state.transition.kind !== "select") return;
   const { keys, cases, otherwise } = state.transition;
   const ways = new Set(cases.map((c) => c.next));
-  if (!cases.some((c) => c.values.every((set, k) => takesAll(set, keys[k]?.type)))) ways.add(otherwise);
+  if (!cases.some((c) => takesEvery(c, keys))) ways.add(otherwise);
   if (ways.size === 1)
     report({
       code: "GP1308",
       message: `state ${state.name} goes to ${[...ways][0]} in any case`,
       at: cases[0]?.at ?? state.at,
     });
+}
+
+/** Whether no packet goes on to the next case. */
+function takesEvery(c: SelectCase, keys: readonly Expression[]): boolean {
+  return c.valueSet === undefined && c.values.every((set, k) => takesAll(set, keys[k]?.type));
 }
 
 function takesAll(set: KeySet, type: DataType | undefined): boolean {

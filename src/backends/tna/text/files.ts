@@ -16,6 +16,7 @@ import {
 import { type PlacedFiles, withoutMarks } from "../../p4text/places.ts";
 import { body, type FileMaker, programFiles } from "../../p4text/programfiles.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
+import { valueSetTexts, valueSetTypes } from "../../p4text/valuesets.ts";
 import type { ChecksumText, Gress, TnaPipeline, TnaProgram } from "../lowered.ts";
 import { blockText, PARAMETERS, type Place, scopeOf } from "./blocks.ts";
 import { actionTexts, declarations, headerTypeText, instanceTexts, members } from "./objects.ts";
@@ -52,6 +53,7 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
       digests: program.digests.map((d) => `const DigestType_t ${d.constant} = ${d.number};`),
       types: [
         ...program.headerTypes.map((t) => render(headerTypeText(t))),
+        ...valueSetTypes(program.source, program.valueSetTypes).map((t) => render(t)),
         ...program.digests.map((d) =>
           render(documented(d.doc, braces(`struct ${d.type}`, members(d.fields)), 0)),
         ),
@@ -71,6 +73,7 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
     "parser.p4",
     file("parser.p4", "parsers of ingress and egress", {
       checksums: program.ingressParser.checksums,
+      valueSets: valueSetTexts(program.source, program.valueSetTypes),
       ingress: parserStates(program.ingressParser, place("ingress")).map((s) => render(s, INDENT)),
       egress: parserStates(program.egressParser, place("egress")).map((s) => render(s, INDENT)),
     }),

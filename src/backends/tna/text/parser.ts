@@ -45,6 +45,7 @@ function transition({ transition: t }: TnaState, place: Place): Doc {
   if (t.kind === "goto") return `transition ${t.next};`;
   const keys = t.keys.map((k) => expression(k, scopeOf(place), true));
   const cases = t.cases.map((c) => {
+    if (c.valueSet !== undefined) return `${c.valueSet}: ${c.next};`;
     const sets = c.values.map((set, i) => keySet(set, t.keys[i]?.type ?? { kind: "bit", width: 1 }));
     return concat(sets.length === 1 ? (sets[0] ?? "") : list("(", sets, ")"), `: ${c.next};`);
   });

@@ -1,4 +1,4 @@
-import { emittedPaths, widthOf } from "../../../ir/index.ts";
+import { emittedPaths, valueSetsOf, widthOf } from "../../../ir/index.ts";
 import type { LoweredProgram } from "../lowered.ts";
 import { Actions, addAction } from "./actionlist.ts";
 import { CLONE_FIELD_LIST, digestField } from "./actions.ts";
@@ -47,7 +47,10 @@ export function bmv2Document(program: LoweredProgram): JsonObject {
     errors: errorsOf(program).map((name, number) => [name, number]),
     enums: [],
     parsers: [parsed],
-    parse_vsets: [],
+    parse_vsets: valueSetsOf(program.source).map(({ name, size, fields }, id) => ({
+      ...{ name, id, max_size: size },
+      compressed_bitwidth: fields.reduce((sum, f) => sum + widthOf(f.type), 0),
+    })),
     deparsers: [{ name: "deparser", id: 0, order: emittedPaths(program.source), primitives: [] }],
     meter_arrays: meterArrays(program),
     counter_arrays: counterArrays(program),

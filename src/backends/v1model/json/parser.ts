@@ -57,7 +57,11 @@ function parseState(
     id,
     parser_ops: writer.ops,
     transitions: [
-      ...t.cases.flatMap((c) => combinations(c.values, types).map((m) => transition(m, types, next(c.next)))),
+      ...t.cases.flatMap((c) =>
+        c.valueSet !== undefined
+          ? [inSet(c.valueSet, next(c.next))]
+          : combinations(c.values, types).map((m) => transition(m, types, next(c.next))),
+      ),
       otherwise(next(t.otherwise)),
     ],
     transition_key: key,
@@ -129,6 +133,10 @@ function transition(parts: readonly Masked[], types: readonly DataType[], next: 
     mask: exact ? null : hexstr(mask, bytes),
     next_state: next,
   };
+}
+
+function inSet(name: string, next: Json): JsonObject {
+  return { type: "parse_vset", value: name, mask: null, next_state: next };
 }
 
 function otherwise(next: Json): JsonObject {

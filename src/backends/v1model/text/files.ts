@@ -3,6 +3,7 @@ import { INDENT, render } from "../../p4text/layout.ts";
 import { type PlacedFiles, withoutMarks } from "../../p4text/places.ts";
 import { body, type FileMaker, programFiles } from "../../p4text/programfiles.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
+import { valueSetTexts } from "../../p4text/valuesets.ts";
 import { INGRESS_CLONE, RECIRCULATED, RESUBMITTED } from "../intrinsics.ts";
 import type { LoweredBlock, LoweredPipeline, LoweredProgram } from "../lowered.ts";
 import { blockText } from "./blocks.ts";
@@ -47,7 +48,10 @@ function partFiles(program: LoweredProgram, file: FileMaker): ReadonlyMap<string
   );
   files.set(
     "parser.p4",
-    file("parser.p4", "parser", { states: parserStates(program).map((s) => render(s, INDENT)) }),
+    file("parser.p4", "parser", {
+      valueSets: valueSetTexts(program.source, program.valueSetTypes),
+      states: parserStates(program).map((s) => render(s, INDENT)),
+    }),
   );
   files.set(
     "checksums.p4",

@@ -2,6 +2,7 @@ import { typeName } from "../../../ir/index.ts";
 import { documented, memberTexts } from "../../p4text/declarations.ts";
 import { braces, concat, type Doc, hardline } from "../../p4text/layout.ts";
 import { nameText } from "../../p4text/tables.ts";
+import { valueSetTypes } from "../../p4text/valuesets.ts";
 import type { LoweredDigest, LoweredHeaderType, LoweredProgram } from "../lowered.ts";
 
 /** `header` declarations. */
@@ -14,6 +15,7 @@ export function headerTypeTexts(program: LoweredProgram): readonly Doc[] {
         u.members.map((m) => `${m.type.name} ${m.name};`),
       ),
     ),
+    ...valueSetTypes(program.source, program.valueSetTypes),
     ...program.controls.flatMap((c) => c.digests).map((d) => documented(d.doc, digestText(d), 0)),
   ];
 }

@@ -65,6 +65,7 @@ function transition({ transition: t }: ParserState, next: (state: string) => str
   const scope = scopeOf("ingress");
   const keys = t.keys.map((k, i) => (asBits[i] === true ? bitsText(k, scope) : expression(k, scope, true)));
   const cases = t.cases.map((c) => {
+    if (c.valueSet !== undefined) return `${c.valueSet}: ${next(c.next)};`;
     const sets = c.values.map((set, i) => {
       const type = t.keys[i]?.type ?? { kind: "bit", width: 1 };
       return asBits[i] === true
@@ -73,7 +74,9 @@ function transition({ transition: t }: ParserState, next: (state: string) => str
     });
     return concat(sets.length === 1 ? (sets[0] ?? "") : list("(", sets, ")"), `: ${next(c.next)};`);
   });
-  const takesAll = t.cases.some((c) => c.values.every((set) => set.kind === "any"));
+  const takesAll = t.cases.some(
+    (c) => c.valueSet === undefined && c.values.every((set) => set.kind === "any"),
+  );
   // A default behind a case that takes everything would never be reached.
   const others = takesAll ? [] : [`default: ${next(t.otherwise)};`];
   return braces(list("transition select(", keys, ")"), [...cases, ...others]);

@@ -45,8 +45,8 @@ struct metadata_t {
     bit<32> seen_a;        // of digest seen
     bit<16> seen_signed;   // of digest seen
     bit<16> seen_next;     // of digest seen
+    bit<1> whole_goes_on;  // action whole has run, and goes on
     bit<1> parts_goes_on;  // action parts has run, and goes on
     bit<16> salted_salt;   // salt of action salted
     bit<1> salted_goes_on; // action salted has run, and goes on
-    bit<1> route_hit;      // table route has hit
 }

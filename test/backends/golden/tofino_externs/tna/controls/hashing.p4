@@ -9,14 +9,21 @@ control Hashing(inout headers_t hdr,
                 inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
                 inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
     Hash<bit<32>>(HashAlgorithm_t.CRC32) whole_hash;
-    Hash<bit<16>>(HashAlgorithm_t.CRC16) whole_hash_2;
 
     @name(".hashing.whole")
     action whole() {
         hdr.op.h32 =
             whole_hash.get({ hdr.op.a, hdr.op.b, hdr.op.c, hdr.op.signed, 12w171, hdr.op.d[3:0] });
+        meta.whole_goes_on = 1;
+    }
+
+    Hash<bit<16>>(HashAlgorithm_t.CRC16) whole_rest_hash;
+
+    // What whole does in later stages.
+    @name(".hashing.whole_rest")
+    action whole_rest() {
         meta.path =
-            whole_hash_2.get({
+            whole_rest_hash.get({
                 hdr.op.a,
                 hdr.op.b,
                 hdr.op.c,
@@ -83,6 +90,9 @@ control Hashing(inout headers_t hdr,
 
     apply {
         algorithm.apply();
+        if (meta.whole_goes_on == 1) {
+            whole_rest();
+        }
         if (meta.parts_goes_on == 1) {
             parts_rest();
         }
