@@ -44,7 +44,7 @@ describe("packets that go through ingress more than once", () => {
 
   it("are as reviewed for Tofino", async () => {
     for (const [path, text] of generate(passes(), { targets: ["tna"] }))
-      if (path.startsWith("tna/")) await expect(text).toMatchFileSnapshot(`golden/passes/${path}`);
+      if (/^tna\/.*p4$/.test(path)) await expect(text).toMatchFileSnapshot(`golden/passes/${path}`);
   });
 
   const x = meta("x", bit(32));

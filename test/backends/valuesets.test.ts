@@ -72,7 +72,7 @@ describe("value sets", () => {
 
   it("are as reviewed for Tofino", async () => {
     for (const [path, text] of generate(valueSets(), { targets: ["tna"] }))
-      if (path.startsWith("tna/")) await expect(text).toMatchFileSnapshot(`golden/value_sets/${path}`);
+      if (/^tna\/.*p4$/.test(path)) await expect(text).toMatchFileSnapshot(`golden/value_sets/${path}`);
   });
 
   it("can be written in the DSL", () => {

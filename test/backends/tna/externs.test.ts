@@ -11,7 +11,7 @@ import { nat } from "./natprogram.ts";
 const files = (p: Program): ReadonlyMap<string, string> =>
   new Map(
     [...generate(p, { targets: ["tna"] })].flatMap(([path, text]) =>
-      path.startsWith("tna/") && typeof text === "string" ? [[path, text] as const] : [],
+      /^tna\/.*p4$/.test(path) && typeof text === "string" ? [[path, text] as const] : [],
     ),
   );
 
