@@ -92,11 +92,9 @@ control Hashing(inout headers_t hdr,
         algorithm.apply();
         if (meta.whole_goes_on == 1) {
             whole_rest();
-        }
-        if (meta.parts_goes_on == 1) {
+        } else if (meta.parts_goes_on == 1) {
             parts_rest();
-        }
-        if (meta.salted_goes_on == 1) {
+        } else if (meta.salted_goes_on == 1) {
             salted_rest();
         }
     }
