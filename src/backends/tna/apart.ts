@@ -36,7 +36,7 @@ function isOfPacket(index: Expression): boolean {
  * register and one counter, at one index for all its actions.
  */
 export function usesStateAfter(a: Action, table: Table, actions: readonly Action[]): boolean {
-  const own = a.body.filter(isStateful);
+  const own = a.body.filter(isStateful).filter((s) => !isMeterOf(s, table));
   if (own.length === 0) return false;
   if (table.defaultAction.action === a.name && own.some(hasPacketIndex)) return true;
   // The table's own counter or meter has the bus.
@@ -45,6 +45,11 @@ export function usesStateAfter(a: Action, table: Table, actions: readonly Action
     .filter((other) => table.actions.includes(other.name) || table.defaultAction.action === other.name)
     .flatMap((other) => other.body.filter(isStateful));
   return own.some((s) => all.some((other) => isCount(other) === isCount(s) && cellOf(other) !== cellOf(s)));
+}
+
+/** Whether the statement meters by the table's own meter, which its actions run themselves. */
+export function isMeterOf(s: StraightStatement, table: Table): boolean {
+  return s.kind === "meter" && s.meter === table.directMeter?.name;
 }
 
 type Stateful = Extract<

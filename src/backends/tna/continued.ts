@@ -13,7 +13,7 @@ import { bit } from "../../ir/index.ts";
 import { deep, expressionsOf } from "../../ir/walk.ts";
 import { localPart, Names } from "../p4text/names.ts";
 import { rewrite } from "../p4text/rewrite.ts";
-import { isStateful, usesStateAfter } from "./apart.ts";
+import { isMeterOf, isStateful, usesStateAfter } from "./apart.ts";
 import type { Refuse } from "./refuse.ts";
 import { areRelated, isHashed, stagesOf } from "./stages.ts";
 import { withValues } from "./values.ts";
@@ -46,6 +46,7 @@ export function continued(program: Program, refuse: Refuse): Program {
           : split(
               a,
               tables.some((t) => usesStateAfter(a, t, c.actions)),
+              (s) => tables.some((t) => isMeterOf(s, t)),
             );
       if (parts === undefined) continue;
       if (tables.length > 1)
@@ -74,6 +75,7 @@ export function continued(program: Program, refuse: Refuse): Program {
 function split(
   a: Action,
   isStateAfter: boolean,
+  isOwnMeter: (s: StraightStatement) => boolean,
 ): { readonly first: readonly StraightStatement[]; readonly rest: readonly StraightStatement[] } | undefined {
   const [stage = [], ...later] = stagesOf(a.body, () => {});
   const first: StraightStatement[] = [];
@@ -82,7 +84,7 @@ function split(
     const isLeft =
       readsData(s) ||
       isHashed(s) ||
-      (isStateAfter && isStateful(s)) ||
+      (isStateAfter && isStateful(s) && !isOwnMeter(s)) ||
       left.some((other) => areRelated(other, s));
     (isLeft ? left : first).push(s);
   }
