@@ -1,4 +1,5 @@
 import type {
+  Action,
   Assign,
   Block,
   Control,
@@ -12,7 +13,7 @@ import type {
   Target,
 } from "../../ir/index.ts";
 import { bit, int, widthOf } from "../../ir/index.ts";
-import { deep, placedStatements, targetOf } from "../../ir/walk.ts";
+import { deep, placedStatements, statementsOf, targetOf } from "../../ir/walk.ts";
 import { localPart, Names } from "../p4text/names.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import { folded, isSame } from "./folding.ts";
@@ -33,10 +34,7 @@ const SHIFTS = new Set(["<<", ">>"]);
 export function withOperands(program: Program): Program {
   const pass = new OperandPass(program);
   const controls = program.controls.map((c): Control => pass.control(c));
-  const [ingress, egress] = [
-    pass.block(program.ingress, undefined, "ingress"),
-    pass.block(program.egress, undefined, "egress"),
-  ];
+  const [ingress, egress] = [pass.block(program.ingress, undefined), pass.block(program.egress, undefined)];
   return { ...program, controls, ingress, egress, metadata: [...program.metadata, ...pass.added] };
 }
 
@@ -54,23 +52,31 @@ class OperandPass {
   }
 
   control(c: Control): Control {
-    const actions = c.actions.map((a) => ({ ...a, body: this.#body(a.body) }));
-    return { ...c, actions, apply: this.block(c.apply, c, c.name) };
+    const apply = this.block(c.apply, c);
+    const called = new Set(
+      [...statementsOf(apply)].flatMap((s) => (s.kind === "callAction" ? [s.action] : [])),
+    );
+    const isUsed = (a: Action): boolean =>
+      called.has(a.name) ||
+      c.tables.some((t) => t.actions.includes(a.name) || t.defaultAction.action === a.name);
+    // Those that stand as their bodies now are not declared.
+    const actions = c.actions.filter(isUsed).map((a) => ({ ...a, body: this.#body(a.body) }));
+    return { ...c, actions, apply };
   }
 
-  block(block: Block, control: Control | undefined, owner: string): Block {
+  block(block: Block, control: Control | undefined): Block {
     return block.flatMap((s): Block => {
       switch (s.kind) {
         case "if":
           return [
             {
               ...s,
-              whenTrue: this.block(s.whenTrue, control, owner),
-              whenFalse: this.block(s.whenFalse, control, owner),
+              whenTrue: this.block(s.whenTrue, control),
+              whenFalse: this.block(s.whenFalse, control),
             },
           ];
         case "applyTable":
-          return [{ ...s, hit: this.block(s.hit, control, owner), miss: this.block(s.miss, control, owner) }];
+          return [{ ...s, hit: this.block(s.hit, control), miss: this.block(s.miss, control) }];
         case "callAction":
           return this.#call(s, control);
         case "assign":

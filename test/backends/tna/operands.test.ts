@@ -55,7 +55,12 @@ function withBody(...body: readonly StraightStatement[]): Program {
       ...Object.entries(METADATA).map(([name, width]) => ({ name, type: bit(width) })),
       ...Object.entries(SIGNED).map(([name, width]) => ({ name, type: int(width) })),
     ],
-    controls: [control("c", { actions: [action("c.a", [], body)] })],
+    controls: [
+      control("c", {
+        actions: [action("c.a", [], body)],
+        apply: [{ kind: "callAction", action: "c.a", arguments: [] }],
+      }),
+    ],
     deparser: ["h"],
   });
 }
@@ -195,6 +200,26 @@ describe("operands for Tofino's ALUs", () => {
       { numRuns: 300 },
     );
   }, 120_000);
+
+  it("stand in the place of a call with fields, whose action is then not declared", () => {
+    const p = withBody();
+    const [c] = p.controls;
+    if (c === undefined) throw new Error("no control");
+    const value = parameter("p", bit(8));
+    const called = {
+      ...p,
+      controls: [
+        {
+          ...c,
+          actions: [{ ...action("c.a", [{ name: "p", type: bit(8) }], [assign(m("n8"), value)]) }],
+          apply: [{ kind: "callAction", action: "c.a", arguments: [slice(m("m9"), 8, 1)] } as const],
+        },
+      ],
+    };
+    const [made] = withOperands(called).controls;
+    expect(made?.actions).toEqual([]);
+    expect(made?.apply).toEqual([{ ...assign(m("n8"), slice(m("m9"), 8, 1)), inHash: true }]);
+  });
 
   it("leave whole fields of bytes as they are", () => {
     const body = [
