@@ -18,6 +18,7 @@ import {
   P4RuntimeServerError,
   StatusError,
 } from "../switch/p4runtime/index.ts";
+import { runBmv2 } from "./bmv2switch.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { parse, type Verb, wholeNumber } from "./verb.ts";
 
@@ -41,6 +42,8 @@ SIGTERM and SIGINT end it; so does the end of a parent that started it with an I
   --device-id N            P4Runtime device id, from 1; default 1
   --cpu-port N             port of packet-in and packet-out
   --drop-port N            default 511
+  --on embedded|bmv2       which switch: gradplane's own, or simple_switch_grpc (SIMPLE_SWITCH_GRPC or PATH) with the
+                           same arguments; it has Linux interfaces only; default embedded
   --priority-queues N      queues per port, 1 to 8; default 8
   --grpc-server-addr A     host:port of the P4Runtime server; default 127.0.0.1:9559
 
@@ -57,6 +60,7 @@ Examples:
         json: { type: "string" },
         p4info: { type: "string" },
         "no-p4": { type: "boolean", default: false },
+        on: { type: "string", default: "embedded" },
         "pcap-wait": { type: "string", default: "0" },
         "device-id": { type: "string", default: "1" },
         "cpu-port": { type: "string" },
@@ -82,17 +86,31 @@ Examples:
       if (other !== undefined) throw new UserError(`-i: port ${number} is ${other} already`);
       special.set(number, "given");
     }
+    const deviceId = BigInt(wholeNumber("device-id", values["device-id"], 1, Number.MAX_SAFE_INTEGER));
+    const priorityQueues = wholeNumber("priority-queues", values["priority-queues"], 1, 8);
+    const address = serverAddress(values["grpc-server-addr"]);
+    const program = values.json === undefined ? undefined : loadFiles(values.json, values.p4info ?? "");
+    if (values.on === "bmv2") {
+      const interfaces = ports.map((port) => {
+        if (port.kind === "linux") return port;
+        throw new UserError(`-i: port ${port.number}: simple_switch_grpc has Linux interfaces only`);
+      });
+      const request = { ports: interfaces, deviceId, cpuPort, dropPort, priorityQueues, address, program };
+      await runBmv2(request, untilEnded());
+      return;
+    }
+    if (values.on !== "embedded") throw new UserError(`--on is "${values.on}"; it is embedded or bmv2`);
     const engine = new Switch(undefined, {
       ...(cpuPort === undefined ? {} : { cpuPort }),
       dropPort,
-      priorityQueues: wholeNumber("priority-queues", values["priority-queues"], 1, 8),
+      priorityQueues,
       ports: [...ports.map((p) => p.number), ...(cpuPort === undefined ? [] : [cpuPort])],
     });
     await serve(engine, ports, {
       pcapWait: wholeNumber("pcap-wait", values["pcap-wait"], 0, 86_400),
-      address: serverAddress(values["grpc-server-addr"]),
-      deviceId: BigInt(wholeNumber("device-id", values["device-id"], 1, Number.MAX_SAFE_INTEGER)),
-      program: values.json === undefined ? undefined : loadFiles(values.json, values.p4info ?? ""),
+      address,
+      deviceId,
+      program,
     });
   },
 };

@@ -1,0 +1,343 @@
+#!/usr/bin/python3
+"""Networks of P4 switches in Mininet: the embedded switch or simple_switch_grpc, with the same arguments.
+
+    sudo python3 bmv2/network.py --topology leaf-spine --check
+    sudo python3 bmv2/network.py --topology leaf-spine --on bmv2 --cli
+
+Starts switches and hosts, writes a topology file for gradplane, and lets `gradplane apply` install the routes. With --check it pings
+between all hosts, sends TCP through the network, cuts a link where there is another way, and pings again.
+"""
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    from mininet.cli import CLI
+    from mininet.log import setLogLevel
+    from mininet.net import Mininet
+    from mininet.node import Host, Switch
+    from mininet.topo import Topo
+except ImportError:
+    sys.exit("network.py: Mininet is not here: apt-get install mininet, and run it with /usr/bin/python3")
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+GRADPLANE = ["node", os.path.join(ROOT, "bin", "gradplane.js")]
+# What a run has made, for the next one to clear away if this one is killed.
+MADE = "/run/gradplane-network.json"
+CPU_PORT = 510
+FIRST_GRPC_PORT = 50100
+MTU = 1500
+# Seconds that a switch may take to start; many start at once on few cores.
+PATIENCE = 120
+
+
+class PlainHost(Host):
+    """A host whose frames are what a cable would carry: no offloads, no IPv6."""
+
+    def config(self, **params):
+        result = super().config(**params)
+        for intf in self.intfList():
+            settle(intf.name, self.cmd)
+        return result
+
+
+class P4Switch(Switch):
+    """A switch process in the root namespace."""
+
+    on = "embedded"
+
+    def __init__(self, name, device_id=1, **params):
+        super().__init__(name, **params)
+        self.device_id = device_id
+        self.grpc = f"127.0.0.1:{FIRST_GRPC_PORT + device_id}"
+        self.process = None
+
+    def start(self, _controllers):
+        ports = []
+        for number, intf in self.intfs.items():
+            if intf.name != "lo":
+                settle(intf.name, run)
+                ports += ["-i", f"{number}@{intf.name}"]
+        command = GRADPLANE + ["switch", "--on", self.on, "--no-p4", *ports, "--device-id", str(self.device_id)]
+        command += ["--cpu-port", str(CPU_PORT), "--grpc-server-addr", self.grpc]
+        # A group of its own, so that Ctrl-C in the command line does not end it.
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+
+    def wait(self):
+        """Returns when it is ready."""
+        line = self.process.stdout.readline()
+        if not line.startswith("ready "):
+            fail(f"switch {self.name} did not start: {self.process.stderr.read().strip()}")
+
+    def stop(self, deleteIntfs=True):
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        super().stop(deleteIntfs)
+
+
+def settle(interface, command):
+    """No offloads (they leave checksums open and make frames larger than the MTU), and no IPv6 chatter."""
+    command(f"ethtool -K {interface} rx off tx off sg off tso off gso off gro off")
+    command(f"sysctl -qw net.ipv6.conf.{interface}.disable_ipv6=1")
+    command(f"ip link set {interface} mtu {MTU}")
+
+
+def run(command):
+    subprocess.run(command, shell=True, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def fail(reason):
+    raise SystemExit(f"network.py: {reason}")
+
+
+class Network(Topo):
+    """Switches and hosts by name; names are short, since Linux has 15 characters for an interface."""
+
+    def build(self, switches=(), hosts=(), links=()):
+        for number, name in enumerate(switches, 1):
+            self.addSwitch(name, cls=P4Switch, device_id=number)
+        for number, (name, switch) in enumerate(hosts, 1):
+            mac = f"02:00:00:00:00:{number:02x}"
+            self.addHost(name, cls=PlainHost, ip=f"10.0.0.{number}/24", mac=mac)
+            self.addLink(name, switch)
+        for a, b in links:
+            self.addLink(a, b)
+
+
+def single():
+    return dict(switches=["s1"], hosts=[(f"h{n}", "s1") for n in range(1, 5)], links=[])
+
+
+def leaf_spine():
+    leaves, spines = ["leaf1", "leaf2"], ["spine1", "spine2"]
+    hosts = [(f"h{n}", leaves[(n - 1) // 2]) for n in range(1, 5)]
+    return dict(switches=leaves + spines, hosts=hosts, links=[(a, b) for a in leaves for b in spines])
+
+
+def fat_tree():
+    """Al-Fares, SIGCOMM 2008, k = 4: 4 cores, 4 pods of 2 aggregation and 2 edge switches, 16 hosts."""
+    cores = [f"core{n}" for n in range(1, 5)]
+    switches, links, hosts = list(cores), [], []
+    for pod in range(1, 5):
+        aggregations = [f"agg{pod}{n}" for n in (1, 2)]
+        edges = [f"edge{pod}{n}" for n in (1, 2)]
+        switches += aggregations + edges
+        links += [(a, e) for a in aggregations for e in edges]
+        links += [(aggregations[n // 2], core) for n, core in enumerate(cores)]
+        for edge in edges:
+            hosts += [(f"h{len(hosts) + k}", edge) for k in (1, 2)]
+    return dict(switches=switches, hosts=hosts, links=links)
+
+
+TOPOLOGIES = {"single": single, "leaf-spine": leaf_spine, "fat-tree": fat_tree}
+
+
+def clear():
+    """Takes away what a run that was killed has left: its own processes and interfaces, nothing else."""
+    try:
+        with open(MADE, encoding="utf8") as file:
+            made = json.load(file)
+    except (OSError, ValueError):
+        return
+    for pid, start in made["processes"]:
+        if start_of(pid) == start:
+            os.kill(pid, signal.SIGKILL)
+    for interface in made["interfaces"]:
+        run(f"ip link del {interface}")
+    os.remove(MADE)
+
+
+def start_of(pid):
+    """When a process began, which tells it from a later one of the same number."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf8") as file:
+            return file.read().rsplit(")", 1)[1].split()[19]
+    except OSError:
+        return None
+
+
+def descendants(pids):
+    out = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    children = {}
+    for line in out.splitlines():
+        pid, parent = map(int, line.split())
+        children.setdefault(parent, []).append(pid)
+    todo, found = list(pids), []
+    while todo:
+        pid = todo.pop()
+        found.append(pid)
+        todo += children.get(pid, [])
+    return found
+
+
+def remember(net):
+    interfaces = [intf.name for switch in net.switches for intf in switch.intfList() if intf.name != "lo"]
+    pids = [switch.process.pid for switch in net.switches] + [host.pid for host in net.hosts]
+    processes = [(pid, start_of(pid)) for pid in descendants(pids)]
+    with open(MADE, "w", encoding="utf8") as file:
+        json.dump({"interfaces": interfaces, "processes": processes}, file)
+
+
+def topology_text(net, program, cut=()):
+    """The file that gradplane's controller verbs read; `cut` are links to leave out."""
+    lines = [f'program: {{ p4info: "{program}/p4info.txtpb", config: "{config_of(program)}" }}', "switches:"]
+    for switch in net.switches:
+        n = switch.device_id
+        lines.append(
+            f'  {switch.name}: {{ target: "{switch.grpc}", deviceId: {n}, mac: "02:00:00:00:01:{n:02x}", ipv4: 10.9.0.{n} }}'
+        )
+    lines.append("hosts:")
+    for host in net.hosts:
+        switch, port = far_end(host.defaultIntf())
+        lines.append(f'  {host.name}: {{ mac: "{host.MAC()}", ipv4: {host.IP()}, at: "{switch}:{port}" }}')
+    lines.append("links:")
+    count = 0
+    for link in net.links:
+        a, b = link.intf1, link.intf2
+        if a.node in net.hosts or b.node in net.hosts or {a.node.name, b.node.name} in map(set, cut):
+            continue
+        lines.append(f"  - {a.node.name}:{a.node.ports[a]} - {b.node.name}:{b.node.ports[b]}")
+        count += 1
+    if count == 0:
+        lines[-1] = "links: []"
+    return "\n".join(lines) + "\n"
+
+
+def config_of(program):
+    found = os.listdir(program)
+    named = os.path.basename(os.path.normpath(program)) + ".json"
+    if named in found:
+        return os.path.join(program, named)
+    fail(f"there is no {named} in {program}; gradplane build makes such folders")
+
+
+def far_end(intf):
+    link = intf.link
+    other = link.intf2 if link.intf1 is intf else link.intf1
+    return other.node.name, other.node.ports[other]
+
+
+def apply(net, program, folder, cut=()):
+    path = os.path.join(folder, "topology.yaml")
+    with open(path, "w", encoding="utf8") as file:
+        file.write(topology_text(net, program, cut))
+    done = subprocess.run(GRADPLANE + ["apply", "--topology", path, "--take-over"], capture_output=True, text=True)
+    if done.returncode != 0:
+        fail(f"gradplane apply failed: {done.stderr.strip() or done.stdout.strip()}")
+
+
+def ping_all(net):
+    """Each host to each other. The first packet may wait for a busy machine, so several tries count as one."""
+    lost = []
+    for a in net.hosts:
+        for b in net.hosts:
+            if a is not b and " 0% packet loss" not in a.cmd(f"ping -c 2 -i 0.2 -W 5 {b.IP()}"):
+                lost.append(f"{a.name}-{b.name}")
+    pairs = len(net.hosts) * (len(net.hosts) - 1)
+    print(f"ping: {pairs - len(lost)} of {pairs} pairs" + (f", lost {' '.join(lost)}" if lost else ""), flush=True)
+    return not lost
+
+
+def tcp(net):
+    """TCP from the first host to the last, 3 seconds."""
+    first, last = net.hosts[0], net.hosts[-1]
+    server = last.popen(["iperf", "-s"])
+    time.sleep(1)
+    text = first.cmd(f"timeout 30 iperf -t 3 -f m -c {last.IP()}")
+    server.terminate()
+    rate = re.search(r"([\d.]+) Mbits/sec", text)
+    print(f"tcp: {first.name} to {last.name} {rate.group(1) if rate else '0'} Mbit/s", flush=True)
+    return rate is not None and float(rate.group(1)) > 0
+
+
+def largest_frames(net):
+    """Offloads are off on both ends of each link."""
+    states = [
+        subprocess.run(["ethtool", "-k", intf.name], capture_output=True, text=True, check=False).stdout
+        for switch in net.switches
+        for intf in switch.intfList()
+        if intf.name != "lo"
+    ]
+    states += [host.cmd(f"ethtool -k {host.defaultIntf().name}") for host in net.hosts]
+    wrong = [s for s in states if re.search(r"^(tcp-segmentation|generic-segmentation|generic-receive)-offload: on", s, re.M)]
+    print(f"offloads: off on {len(states) - len(wrong)} of {len(states)} interfaces", flush=True)
+    return not wrong
+
+
+def cut_link(net, shape, program, folder):
+    """Takes the first link between switches away, and lets the routes follow. Networks without a second way have none."""
+    if not shape["links"] or len(shape["links"]) < len(shape["switches"]):
+        return True
+    a, b = shape["links"][0]
+    for link in net.linksBetween(net.get(a), net.get(b)):
+        for intf in (link.intf1, link.intf2):
+            # A bucket that no frame fits. Taking the interface down instead ends all reception of simple_switch_grpc, of other ports too.
+            run(f"tc qdisc replace dev {intf.name} root tbf rate 8bit burst 1 limit 1")
+    apply(net, program, folder, cut=[(a, b)])
+    print(f"cut: {a} - {b}", flush=True)
+    return ping_all(net)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--topology", choices=sorted(TOPOLOGIES), default="single")
+    parser.add_argument("--on", choices=["embedded", "bmv2"], default="embedded", help="which switch (default: embedded)")
+    parser.add_argument("--program", default=os.path.join(ROOT, "p4out", "lp"), help="folder that gradplane build made (default: p4out/lp)")
+    parser.add_argument("--check", action="store_true", help="ping, TCP, a link cut; exit code 1 when something fails")
+    parser.add_argument("--cli", action="store_true", help="Mininet's command line")
+    options = parser.parse_args()
+    if os.geteuid() != 0:
+        fail("Mininet needs root: sudo python3 bmv2/network.py ...")
+    program = os.path.abspath(options.program)
+    if not os.path.isdir(program):
+        fail(f"there is no folder {options.program}; gradplane build makes it")
+    config_of(program)
+    clear()
+    setLogLevel("warning")
+    P4Switch.on = options.on
+    shape = TOPOLOGIES[options.topology]()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    net = Mininet(topo=Network(**shape), controller=None, switch=P4Switch, autoStaticArp=True)
+    good = True
+    with tempfile.TemporaryDirectory(prefix="gradplane-network-") as folder:
+        try:
+            net.start()
+            remember(net)
+            signal.alarm(PATIENCE)
+            for switch in net.switches:
+                switch.wait()
+            signal.alarm(0)
+            remember(net)
+            apply(net, program, folder)
+            print(f"ready: {len(net.switches)} switches ({options.on}), {len(net.hosts)} hosts", flush=True)
+            if options.check:
+                steps = [largest_frames, ping_all, tcp, lambda n: cut_link(n, shape, program, folder)]
+                good = all([step(net) for step in steps])
+            if options.cli:
+                CLI(net)
+            elif not options.check:
+                print(f"topology file: {folder}/topology.yaml; Ctrl-C ends", flush=True)
+                signal.pause()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            net.stop()
+            clear()
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+/** `gradplane switch --on bmv2`: the same arguments, but simple_switch_grpc does the work. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { accessSync, constants, existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { delimiter, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { P4Info } from "../p4info/index.ts";
+import { P4RuntimeClient } from "../p4runtime/index.ts";
+import { EnvironmentError } from "./exit.ts";
+
+export interface Bmv2Request {
+  readonly ports: readonly { readonly number: number; readonly name: string }[];
+  readonly deviceId: bigint;
+  readonly cpuPort: number | undefined;
+  readonly dropPort: number;
+  /** BMv2 drops what has a priority from here on, and has one queue unless it is told. */
+  readonly priorityQueues: number;
+  /** HOST:PORT; port 0 takes a free one. */
+  readonly address: string;
+  readonly program: { readonly p4info: P4Info; readonly deviceConfig: Uint8Array } | undefined;
+}
+
+/** Milliseconds that it may take to answer. */
+const patience = 30_000;
+
+/**
+ * Runs simple_switch_grpc until `ended`, or until it ends by itself.
+ *
+ * @throws EnvironmentError when it is not there, does not start, or ends by itself
+ */
+export async function runBmv2(request: Bmv2Request, ended: Promise<void>): Promise<void> {
+  const binary = findBmv2();
+  // It would only write this to its log, and run without the port.
+  for (const { number, name } of request.ports)
+    if (!existsSync(`/sys/class/net/${name}`))
+      throw new EnvironmentError(`port ${number}: there is no interface ${name}; "ip link" lists them`);
+  const address = request.address.replace(/:0$/, `:${await freePort()}`);
+  const child = spawn(binary, argumentsOf(request, address, await freePort()), {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      said.push(text);
+      if (said.length > 50) said.shift();
+    });
+  const exit = new Promise<never>((_, reject) => {
+    const fail = (reason: string): void =>
+      reject(
+        new EnvironmentError(`${binary} ${reason}: ${said.join("").trim().split("\n").slice(-3).join("; ")}`),
+      );
+    child.once("error", (error) => fail(`cannot be run (${error.message})`));
+    child.once("exit", (code, signal) => fail(`ended with ${code ?? signal}`));
+  });
+  exit.catch(() => {});
+  try {
+    await Promise.race([start(request, address), exit]);
+    const ports = request.ports.map(({ number, name }) => ` ${number}@${name}`).join("");
+    process.stdout.write(`ready grpc=${address}${ports}\n`);
+    await Promise.race([ended, exit]);
+  } finally {
+    await stop(child);
+  }
+}
+
+function argumentsOf(request: Bmv2Request, address: string, thriftPort: number): string[] {
+  const { ports, deviceId, cpuPort, dropPort, priorityQueues } = request;
+  return [
+    "--no-p4",
+    ...ports.flatMap(({ number, name }) => ["-i", `${number}@${name}`]),
+    ...["--device-id", `${deviceId}`],
+    // Its default is the same for every switch of a machine.
+    ...["--thrift-port", `${thriftPort}`],
+    ...["--log-level", "warn", "--log-console"],
+    "--",
+    ...["--grpc-server-addr", address],
+    ...(cpuPort === undefined ? [] : ["--cpu-port", `${cpuPort}`]),
+    ...["--drop-port", `${dropPort}`, "--priority-queues", `${priorityQueues}`],
+  ];
+}
+
+/** Waits until it answers, and gives it the program. */
+async function start({ deviceId, program }: Bmv2Request, address: string): Promise<void> {
+  const end = Date.now() + patience;
+  for (;;) {
+    const client = await P4RuntimeClient.connect({ address, deviceId }).catch(() => undefined);
+    if (client !== undefined) {
+      try {
+        if (program === undefined) return;
+        await client.arbitrate(1n);
+        await client.pushPipeline(program.p4info, program.deviceConfig);
+        return;
+      } finally {
+        await client.close();
+      }
+    }
+    if (Date.now() > end) throw new EnvironmentError(`simple_switch_grpc does not answer on ${address}`);
+    await sleep(100);
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.kill("SIGTERM");
+  const late = setTimeout(() => child.kill("SIGKILL"), 2000);
+  await gone;
+  clearTimeout(late);
+}
+
+/** simple_switch_grpc, from the variable SIMPLE_SWITCH_GRPC or the PATH. */
+function findBmv2(): string {
+  const named = process.env.SIMPLE_SWITCH_GRPC;
+  if (named !== undefined && named !== "") return named;
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  const found = folders.map((folder) => join(folder, "simple_switch_grpc")).find(isExecutable);
+  if (found === undefined)
+    throw new EnvironmentError(
+      "simple_switch_grpc is not on the PATH; set SIMPLE_SWITCH_GRPC, or see bmv2/README.md for how to get it",
+    );
+  return found;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return address === null || typeof address === "string" ? 0 : address.port;
+}
