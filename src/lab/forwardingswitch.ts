@@ -1,8 +1,15 @@
-import { type PortRate, type SwitchSink, TrafficManager } from "../switch/index.ts";
-import { ipv4HeaderChecksum } from "../wire/datagram.ts";
+import {
+  type Dequeued,
+  type PortRate,
+  type QueueDropReason,
+  type SwitchSink,
+  TrafficManager,
+} from "../switch/index.ts";
+import { ipv4HeaderChecksum, PAYLOAD_AT } from "../wire/datagram.ts";
 import { ETHERTYPE_IPV4, PROTOCOL_UDP } from "../wire/internet.ts";
 import { BEST_EFFORT, Ecn, type TrafficPlan, trafficPlan } from "../wire/trafficclass.ts";
 import type { LabSwitch } from "./lab.ts";
+import { ShortestFirstBuffer } from "./shortestfirst.ts";
 
 export interface NextHop {
   readonly port: number;
@@ -42,6 +49,21 @@ export interface ForwardingOptions {
   /** Packets that a queue holds; 64 when absent. */
   readonly queueDepth?: number;
   readonly queues?: number;
+  /** Bytes that all queues of a port hold together; without a limit when absent. */
+  readonly portBuffer?: number;
+  /** Bytes of it that only the strongest queue may use; none when absent. */
+  readonly portReserve?: number;
+  /** `priority`: strict, by traffic class. `shortestFirst`: by what a message has left to send, as pFabric does; needs `portBuffer`. */
+  readonly order?: "priority" | "shortestFirst";
+}
+
+/** What stands between arrival and departure. */
+interface PacketBuffer<T> {
+  setRate(port: number, rate: PortRate): void;
+  depth(port: number, queue: number): number;
+  enqueue(port: number, queue: number, packet: T, now: number): QueueDropReason | undefined;
+  dequeue(now: number, into: Dequeued<T>): boolean;
+  nextWakeup(): number | undefined;
 }
 
 interface Waiting {
@@ -67,7 +89,7 @@ export class ForwardingSwitch implements LabSwitch {
   readonly drops = { ingressDrop: 0, egressDrop: 0, queueFull: 0, priorityOutOfRange: 0 };
   /** Packets that were marked with congestion experienced. */
   marked = 0;
-  readonly trafficManager: TrafficManager<Waiting>;
+  readonly trafficManager: PacketBuffer<Waiting>;
   readonly #rules: Required<Omit<ForwardingRules, "routes" | "plan" | "keep">>;
   /** By prefix length, longest first: groups by prefix. */
   readonly #tables: readonly { readonly mask: number; readonly groups: ReadonlyMap<number, Group> }[];
@@ -86,8 +108,7 @@ export class ForwardingSwitch implements LabSwitch {
       salt = 0,
     } = rules;
     this.#rules = { priority, dropAt, balance, salt };
-    const { queues = 8, queueDepth = 64 } = options;
-    this.trafficManager = new TrafficManager({ queues, depth: queueDepth }, (packet) => packet.frame.length);
+    this.trafficManager = bufferOf(rules, options);
     const lengths = [...new Set(rules.routes.map((r) => r.length))].sort((a, b) => b - a);
     // Routes to the same next hops share one group, and so its turn, as in the switch's tables.
     const shared = new Map<string, Group>();
@@ -184,6 +205,31 @@ export class ForwardingSwitch implements LabSwitch {
     group.turn = group.turn >= hops.length - 1 ? 0 : group.turn + 1;
     return hops[group.turn];
   }
+}
+
+function bufferOf(
+  { routes }: ForwardingRules,
+  { queues = 8, queueDepth = 64, portBuffer, portReserve, order = "priority" }: ForwardingOptions,
+): PacketBuffer<Waiting> {
+  if (order === "shortestFirst") {
+    if (portBuffer === undefined) throw new RangeError("shortest first needs the size of a port's buffer");
+    return new ShortestFirstBuffer(portBuffer, {
+      bytes: (packet) => packet.frame.length,
+      remaining: (packet) => remainingBytes(packet.frame),
+      isOfSameFlow: (a, b) => [26, 30, 34].every((at) => word(a.frame, at) === word(b.frame, at)),
+    });
+  }
+  const manager = new TrafficManager<Waiting>({ queues, depth: queueDepth }, ({ frame }) => frame.length);
+  if (portBuffer !== undefined)
+    for (const port of new Set(routes.flatMap(({ hops }) => hops.map((hop) => hop.port))))
+      manager.setBuffer(port, portBuffer, portReserve);
+  return manager;
+}
+
+/** What the message of a packet (src/wire/message.ts) has left, this packet included; 0 for all that is no part of a message. */
+function remainingBytes(frame: Uint8Array): number {
+  const isPart = frame.length > PAYLOAD_AT + 32 && frame[PAYLOAD_AT] === 0x11;
+  return isPart ? word(frame, PAYLOAD_AT + 24) - word(frame, PAYLOAD_AT + 28) : 0;
 }
 
 /** What the parser, the header checks and the checksum let pass. */

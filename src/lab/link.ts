@@ -34,9 +34,9 @@ export class Wire {
   readonly counters: LinkCounters = { frames: 0, bytes: 0, lost: 0, damaged: 0, cut: 0 };
   isCut = false;
   readonly #host: WireHost;
-  readonly #options: LinkOptions;
+  #options: LinkOptions;
   readonly #arrive: (frame: Uint8Array) => void;
-  readonly #isPerfect: boolean;
+  #isPerfect: boolean;
   readonly #perByte: number;
   #freeAt = 0;
   #cuts = 0;
@@ -75,6 +75,13 @@ export class Wire {
       const isDamaged = this.#host.random() < corrupt && this.#damage(copy);
       if (!isDamaged || this.#options.damaged === "delivered") this.#deliver(sent + time, copy);
     }
+  }
+
+  /** From now on this share of frames is lost. */
+  setLoss(loss: number): void {
+    this.#options = { ...this.#options, loss };
+    const { duplicate = 0, reorder = 0, corrupt = 0 } = this.#options;
+    this.#isPerfect = loss + duplicate + reorder + corrupt === 0;
   }
 
   /** What is on the wire now is lost, and what is sent from now on. */

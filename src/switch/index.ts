@@ -38,6 +38,7 @@ export { type EntryOptions, Table, type TableDescription } from "./tables/table.
 export { type ActionCall, type CounterValue, type EntryAction, TableEntry } from "./tables/table-entry.ts";
 export type { KeyField, Match, MatchField } from "./tables/table-key.ts";
 export {
+  type Dequeued,
   type PortRate,
   type QueueCounters,
   type QueueDropReason,

@@ -45,6 +45,12 @@ export class Desk {
     return spec;
   }
 
+  /** Does the tensor go from this host to that one? */
+  goes(tensor: number, from: number, to: number): boolean {
+    const { senders, receivers } = this.layout;
+    return from !== to && senders[tensor]?.has(from) === true && receivers[tensor]?.has(to) === true;
+  }
+
   peer(number: number): Peer {
     const found = this.peers.get(number);
     if (found !== undefined) return found;

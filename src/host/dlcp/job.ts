@@ -43,7 +43,7 @@ export interface DlcpOptions {
   readonly marks: { readonly priority: boolean; readonly importance: ImportanceRule | "all" };
   /** Packets for one ECHO. */
   readonly echoEvery: number;
-  /** Shortest time without news after which a PROBE is answered: packets that it has overtaken are not missing. */
+  /** Time without news after which this host wants its PROBEs answered: packets that they have overtaken are not missing. */
   readonly patience: number;
   /** Time until a PROBE without answer is sent again; it doubles up to `maxProbeTimeout`. */
   readonly probeTimeout: number;
@@ -82,6 +82,9 @@ export interface DlcpLayout {
   readonly job: DlcpJob;
   readonly segment: number;
   readonly addresses: readonly NetworkAddress[];
+  /** By tensor. */
+  readonly senders: readonly ReadonlySet<number>[];
+  readonly receivers: readonly ReadonlySet<number>[];
 }
 
 /** @throws DlcpError `job_invalid` with the reason. */
@@ -108,7 +111,11 @@ export function layoutOf(job: DlcpJob): DlcpLayout {
       return refuse(error instanceof Error ? error.message : String(error));
     }
   };
-  return { job, segment, addresses: job.hosts.map(resolve) };
+  return {
+    ...{ job, segment, addresses: job.hosts.map(resolve) },
+    senders: job.tensors.map((t) => new Set(t.senders)),
+    receivers: job.tensors.map((t) => new Set(t.receivers)),
+  };
 }
 
 /** Values that have to arrive before a transfer may end. */

@@ -31,6 +31,7 @@ export class Outgoing {
   /** Segments of this round; in the first one all, without a list. */
   #queue: number[] | undefined;
   #next = 0;
+  readonly #start: number;
   /** Segments of which the answer of this round has told, so that no answer counts twice. */
   readonly #told: Uint8Array;
   #untold = 0;
@@ -40,6 +41,8 @@ export class Outgoing {
     this.shipment = shipment;
     this.timeout = probeTimeout;
     this.segments = Math.ceil(shipment.values.length / shipment.segment);
+    // Steps by the golden ratio: any few iterations in a row begin far from each other.
+    this.#start = Math.floor(((shipment.iteration * 0.618033988749895) % 1) * this.segments);
     this.#told = new Uint8Array(this.segments);
   }
 
@@ -47,10 +50,13 @@ export class Outgoing {
     return !this.isDone && !this.isProbing && this.#next < (this.#queue?.length ?? this.segments);
   }
 
-  /** The next segment to send. */
+  /**
+   * The next segment to send. The first round begins at another place in each iteration: it ends when enough has arrived, and it would be
+   * the same end of the tensor every time that is missing.
+   */
   take(): number {
     const at = this.#next++;
-    return this.#queue?.[at] ?? at;
+    return this.#queue?.[at] ?? (this.#start + at) % this.segments;
   }
 
   /** Everything of this round is on its way. */

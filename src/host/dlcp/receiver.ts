@@ -19,7 +19,7 @@ export class Receiver {
 
   expect(from: number, tensor: number, now: number): void {
     const spec = this.#desk.specOf(tensor);
-    if (!spec.receivers.includes(this.#desk.self) || !spec.senders.includes(from) || from === this.#desk.self)
+    if (!this.#desk.goes(tensor, from, this.#desk.self))
       throw new DlcpError(
         "wrong_use",
         `tensor ${tensor} does not go from host ${from} to host ${this.#desk.self}`,
@@ -71,8 +71,8 @@ export class Receiver {
     if (ahead <= 0) this.#stop(peer, header, incoming);
     else if (ahead > 1) this.#desk.counters.add("early");
     else if (incoming.probe?.round !== header.sequence) {
-      const { patience, maxProbeTimeout } = this.#desk.options;
-      const wait = Math.min(maxProbeTimeout / 4, Math.max(patience, header.offset / 1000));
+      // Whatever the sender wants, it has its answer before it asks for long.
+      const wait = Math.min(this.#desk.options.maxProbeTimeout / 4, header.offset / 1000);
       incoming.probe = { round: header.sequence, patience: wait };
       // What the PROBE has overtaken may be behind it.
       incoming.lastNews = now;
@@ -125,12 +125,7 @@ export class Receiver {
   /** The tensor of a packet from its sender, if the job says the same about it. */
   #agreed(peer: Peer, header: TensorHeader): TensorSpec | undefined {
     const spec = this.#desk.layout.job.tensors[header.tensor];
-    if (
-      spec !== undefined &&
-      spec.elements === header.elements &&
-      spec.senders.includes(peer.number) &&
-      spec.receivers.includes(this.#desk.self)
-    )
+    if (spec?.elements === header.elements && this.#desk.goes(header.tensor, peer.number, this.#desk.self))
       return spec;
     this.#desk.counters.add("not_of_this_tensor");
     this.#lied(peer, header);

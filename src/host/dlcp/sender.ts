@@ -26,7 +26,7 @@ export class Sender {
   /** @throws DlcpError `wrong_use`, or `peer_lost` when the peer has been given up. */
   send(to: number, tensor: number, values: Float32Array, now: number): void {
     const spec = this.#desk.specOf(tensor);
-    if (!spec.senders.includes(this.#desk.self) || !spec.receivers.includes(to) || to === this.#desk.self)
+    if (!this.#desk.goes(tensor, this.#desk.self, to))
       throw new DlcpError(
         "wrong_use",
         `tensor ${tensor} does not go from host ${this.#desk.self} to host ${to}`,
@@ -153,7 +153,7 @@ export class Sender {
     this.#desk.act({ type: "send", frame });
     if (!transfer.hasMore) {
       peer.ready.take();
-      transfer.startProbing(this.#probeTimeout(peer));
+      transfer.startProbing(this.#desk.options.probeTimeout);
       this.#probe(peer, transfer, now);
     }
     return frame.length;
@@ -186,26 +186,15 @@ export class Sender {
 
   #probe(peer: Peer, transfer: Outgoing, now: number): void {
     const { tensor, iteration, values } = transfer.shipment;
-    const { patience } = this.#desk.options;
-    const roundTrip = peer.control.roundTrip;
-    const wait = Number.isNaN(roundTrip) ? patience : Math.max(patience, 2 * roundTrip);
     this.#desk.counters.add(transfer.unanswered === 0 ? "probes" : "probes_again");
     this.#desk.control(peer, TensorKind.PROBE, {
       ...{ tensor, iteration, elements: values.length, sequence: transfer.round },
-      offset: Math.min(0xffffffff, Math.round(wait * 1000)),
+      offset: Math.round(this.#desk.options.patience * 1000),
     });
     const { round, unanswered } = transfer;
     this.#desk.timers.add(now + transfer.timeout, (at) =>
       this.#probeTimedOut(transfer, round, unanswered, at),
     );
-  }
-
-  #probeTimeout(peer: Peer): number {
-    const { probeTimeout, maxProbeTimeout } = this.#desk.options;
-    const roundTrip = peer.control.roundTrip;
-    return Number.isNaN(roundTrip)
-      ? probeTimeout
-      : Math.min(maxProbeTimeout, Math.max(probeTimeout, 4 * roundTrip));
   }
 
   #probeTimedOut(transfer: Outgoing, round: number, unanswered: number, now: number): void {

@@ -50,6 +50,7 @@ export const DEFAULT_CONVERSATION_OPTIONS: ConversationOptions = {
   maxMessages: 256,
   maxBuffered: 1 << 26,
   ordered: true,
+  store: true,
 };
 
 /** How the packets of a message are marked. */

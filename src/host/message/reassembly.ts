@@ -16,11 +16,15 @@ export interface ReassemblyOptions {
   readonly maxBuffered: number;
   /** Deliver in the order of sending; otherwise as they become complete. */
   readonly ordered: boolean;
+  /** Are the bytes kept? Without them messages arrive empty, and only the network is measured, with little memory. */
+  readonly store: boolean;
 }
 
 interface Incoming {
   readonly tag: number;
   readonly segment: number;
+  readonly bytes: number;
+  /** Empty when nothing is stored. */
   readonly body: Uint8Array;
   readonly has: Uint8Array;
   missing: number;
@@ -61,25 +65,25 @@ export class Reassembly {
       // The next message in turn is always taken: otherwise the ones that fill the room could wait for it.
       if (this.#buffered + bytes > maxBuffered && ahead > 0) return "beyondWindow";
       const parts = Math.max(1, Math.ceil(bytes / segment));
-      const body = new Uint8Array(bytes);
-      incoming = { tag, segment, body, has: new Uint8Array(parts), missing: parts };
+      const body = new Uint8Array(this.#options.store ? bytes : 0);
+      incoming = { tag, segment, bytes, body, has: new Uint8Array(parts), missing: parts };
       this.#incoming.set(id, incoming);
       this.#buffered += bytes;
     }
-    if (incoming.body.length !== bytes || incoming.segment !== segment || incoming.tag !== tag)
+    if (incoming.bytes !== bytes || incoming.segment !== segment || incoming.tag !== tag)
       return "inconsistent";
     const index = offset / segment;
     if (incoming.has[index] === 1) return "duplicate";
     incoming.has[index] = 1;
-    incoming.body.set(part, offset);
+    if (this.#options.store) incoming.body.set(part, offset);
     incoming.missing--;
     if (incoming.missing === 0) this.#done(id, incoming, delivered);
     return "taken";
   }
 
-  #done(id: number, { tag, body }: Incoming, delivered: DeliveredMessage[]): void {
+  #done(id: number, { tag, bytes, body }: Incoming, delivered: DeliveredMessage[]): void {
     this.#incoming.delete(id);
-    this.#buffered -= body.length;
+    this.#buffered -= bytes;
     const message = { tag, body };
     if (!this.#options.ordered) delivered.push(message);
     this.#complete.set(id, this.#options.ordered ? message : undefined);

@@ -30,8 +30,10 @@ export function plotSvg({ title, x, y, points }: Plot): string {
   const series = [...new Set(points.map((p) => p.series))];
   const highest = Math.max(...points.map((p) => p.mean + p.error));
   const lowest = Math.min(...points.filter((p) => p.mean > 0).map((p) => p.mean));
-  const vertical = scaleOf(y.scale, y.scale === "log" ? lowest : 0, highest, HEIGHT - BOTTOM, TOP);
   const isNumeric = points.every((p) => typeof p.x === "number");
+  // The smallest bar has to be seen, too.
+  const floor = isNumeric ? lowest : lowest / 2;
+  const vertical = scaleOf(y.scale, y.scale === "log" ? floor : 0, highest, HEIGHT - BOTTOM, TOP);
   const body = isNumeric
     ? lines(points, series, x, vertical)
     : bars(points, series, vertical, HEIGHT - BOTTOM);

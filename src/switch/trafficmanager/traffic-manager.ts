@@ -68,6 +68,8 @@ class Port<T> {
   /** Bytes in all queues, and how many they may be. */
   bytes = 0;
   buffer = Number.POSITIVE_INFINITY;
+  /** Bytes of it that only the strongest queue may use. */
+  reserved = 0;
   isActive = false;
   /** Time at which the port can send again, in microseconds. */
   freeAt = 0;
@@ -145,10 +147,14 @@ export class TrafficManager<T> {
     });
   }
 
-  /** Sets how many bytes all queues of a port hold together; without a limit if never set. */
-  setBuffer(port: number, bytes: number): void {
+  /**
+   * Sets how many bytes all queues of a port hold together; without a limit if never set. `reserved` of them are for the strongest queue
+   * alone, so that others that are full don't keep control traffic out.
+   */
+  setBuffer(port: number, bytes: number, reserved = 0): void {
     if (!(bytes >= 0)) throw new RangeError(`port ${port}: queues can't hold ${bytes} bytes`);
     this.port(port).buffer = bytes;
+    this.port(port).reserved = reserved;
   }
 
   /** True if a packet for this port may stay longer than the call that brings it. */
@@ -182,7 +188,8 @@ export class TrafficManager<T> {
       return "priorityOutOfRange";
     }
     const length = this.lengthOf(packet);
-    if (target.packets.length >= target.depth || to.bytes + length > to.buffer) {
+    const room = queue === to.queues.length - 1 ? to.buffer : to.buffer - to.reserved;
+    if (target.packets.length >= target.depth || to.bytes + length > room) {
       target.full++;
       return "queueFull";
     }

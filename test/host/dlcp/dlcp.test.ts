@@ -164,6 +164,19 @@ describe("a transfer of a tensor", () => {
     expect(segments).toBeLessThan(5200);
   });
 
+  test("leaves out other values in each iteration", () => {
+    const { lab, hosts, received } = setUp(jobOf([tensorOf(10_000, { bound: 0.1 })]), { delay: 0.1 }, 4);
+    const missed = new Float32Array(10_000);
+    for (let iteration = 1; iteration <= 10; iteration++) {
+      hosts[0]?.dispatch({ type: "send", to: 1, tensor: 0, values: gradient(10_000, 1) });
+      lab.run(() => received.length === iteration, 10_000);
+      for (const { offset, count } of received.at(-1)?.lost ?? [])
+        for (let i = offset; i < offset + count; i++) missed[i] = (missed[i] ?? 0) + 1;
+    }
+    expect(missed.reduce((a, b) => a + b, 0)).toBeGreaterThan(0);
+    expect(Math.max(...missed)).toBeLessThanOrEqual(3);
+  });
+
   test("needs no order: packets held back for long are no loss, and are not sent again", () => {
     const job = jobOf([tensorOf(5000, { bound: 0 })]);
     const faults = { reorder: 0.5, holdBack: 3, delay: 0.1 };
