@@ -1,6 +1,7 @@
 import allInOne from "../../examples/all-in-one/program.ts";
 import allreduce from "../../examples/allreduce/program.ts";
 import dlcp from "../../examples/dlcp/program.ts";
+import fabric from "../../examples/fabric/program.ts";
 import libra from "../../examples/libra/program.ts";
 import lp from "../../examples/lp/program.ts";
 import ownFeature from "../../examples/own-feature/program.ts";
@@ -13,6 +14,7 @@ export const examples: Readonly<Record<string, SwitchProgram>> = {
   "all-in-one": allInOne,
   allreduce,
   dlcp,
+  fabric,
   libra,
   lp,
   "own-feature": ownFeature,

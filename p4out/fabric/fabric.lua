@@ -1,0 +1,3 @@
+-- Wireshark dissector for the packets of fabric. Made by gradplane; not to be edited.
+-- Use: wireshark -X lua_script:FILE, or put the file into the folder of personal Lua plugins.
+-- The program has no packet format over UDP.
