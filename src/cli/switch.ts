@@ -1,18 +1,10 @@
 import { readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { createSecureContext } from "node:tls";
 import { MessageError, type P4Info, p4infoFromFile } from "../p4info/index.ts";
-import {
-  type FramePort,
-  openLinuxPorts,
-  PcapError,
-  PcapPort,
-  Switch,
-  SwitchRunner,
-  UdpPort,
-  type UdpPortOptions,
-} from "../switch/index.ts";
+import { Switch, SwitchRunner } from "../switch/index.ts";
 import {
   EmbeddedSwitchTarget,
+  type GrpcTls,
   ioOf,
   P4RuntimeServer,
   P4RuntimeServerError,
@@ -20,6 +12,7 @@ import {
 } from "../switch/p4runtime/index.ts";
 import { runBmv2 } from "./bmv2switch.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
+import { openPorts, type PortRequest, parseInterface, play } from "./switchports.ts";
 import { parse, type Verb, wholeNumber } from "./verb.ts";
 
 export const switchVerb: Verb = {
@@ -46,6 +39,8 @@ SIGTERM and SIGINT end it; so does the end of a parent that started it with an I
                            same arguments; it has Linux interfaces only; default embedded
   --priority-queues N      queues per port, 1 to 8; default 8
   --grpc-server-addr A     host:port of the P4Runtime server; default 127.0.0.1:9559
+  --grpc-server-ssl        by TLS, with --grpc-server-cert FILE and --grpc-server-key FILE (PEM)
+  --grpc-server-cacert F   authorities of clients' certificates; --grpc-server-with-client-auth refuses clients without one
 
 Examples:
   gradplane switch --no-p4 -i 0@udp:50000 -i 1@udp:50001 --cpu-port 510
@@ -67,6 +62,11 @@ Examples:
         "drop-port": { type: "string", default: "511" },
         "priority-queues": { type: "string", default: "8" },
         "grpc-server-addr": { type: "string", default: "127.0.0.1:9559" },
+        "grpc-server-ssl": { type: "boolean", default: false },
+        "grpc-server-cert": { type: "string" },
+        "grpc-server-key": { type: "string" },
+        "grpc-server-cacert": { type: "string" },
+        "grpc-server-with-client-auth": { type: "boolean", default: false },
       },
     );
     if (positionals.length > 0)
@@ -90,7 +90,18 @@ Examples:
     const priorityQueues = wholeNumber("priority-queues", values["priority-queues"], 1, 8);
     const address = serverAddress(values["grpc-server-addr"]);
     const program = values.json === undefined ? undefined : loadFiles(values.json, values.p4info ?? "");
+    const tls = tlsFiles({
+      isOn: values["grpc-server-ssl"],
+      cert: values["grpc-server-cert"],
+      key: values["grpc-server-key"],
+      cacert: values["grpc-server-cacert"],
+      needsClientCertificate: values["grpc-server-with-client-auth"],
+    });
     if (values.on === "bmv2") {
+      if (tls !== undefined)
+        throw new UserError(
+          "--grpc-server-ssl: start simple_switch_grpc by hand for TLS; --on bmv2 has none",
+        );
       const interfaces = ports.map((port) => {
         if (port.kind === "linux") return port;
         throw new UserError(`-i: port ${port.number}: simple_switch_grpc has Linux interfaces only`);
@@ -111,15 +122,10 @@ Examples:
       address,
       deviceId,
       program,
+      tls,
     });
   },
 };
-
-type PortRequest = { readonly number: number } & (
-  | { readonly kind: "udp"; readonly options: UdpPortOptions }
-  | { readonly kind: "linux"; readonly name: string }
-  | { readonly kind: "pcap"; readonly input: string | undefined; readonly output: string | undefined }
-);
 
 interface StartProgram {
   readonly p4info: P4Info;
@@ -132,6 +138,7 @@ interface Service {
   readonly address: string;
   readonly deviceId: bigint;
   readonly program: StartProgram | undefined;
+  readonly tls: GrpcTls | undefined;
 }
 
 async function serve(engine: Switch, ports: readonly PortRequest[], service: Service): Promise<void> {
@@ -141,9 +148,14 @@ async function serve(engine: Switch, ports: readonly PortRequest[], service: Ser
   try {
     const opened = await openPorts(ports);
     for (const { number, port } of opened) runner.attach(number, port);
-    const { program, pcapWait, ...where } = service;
+    const { program, tls, pcapWait, ...where } = service;
     const target = new EmbeddedSwitchTarget(engine, ioOf(runner));
-    server = await P4RuntimeServer.start({ target, ...where, ...(program === undefined ? {} : { program }) });
+    server = await P4RuntimeServer.start({
+      target,
+      ...where,
+      ...(program === undefined ? {} : { program }),
+      ...(tls === undefined ? {} : { tls }),
+    });
     const places = opened.map(({ where }) => ` ${where}`).join("");
     process.stdout.write(`ready grpc=${server.address}${places}\n`);
     await Promise.race([ended, play(engine, opened, pcapWait)]);
@@ -172,79 +184,6 @@ function untilEnded(): Promise<void> {
   });
 }
 
-interface OpenPort {
-  readonly number: number;
-  /** As the ready line says it. */
-  readonly where: string;
-  readonly port: FramePort;
-}
-
-async function openPorts(requests: readonly PortRequest[]): Promise<readonly OpenPort[]> {
-  const opened: OpenPort[] = [];
-  const linux = requests.filter((request) => request.kind === "linux");
-  try {
-    // One thread receives for all of them.
-    const linuxPorts = openLinuxPorts(linux.map(({ name }) => name));
-    for (const request of requests) {
-      const { number } = request;
-      if (request.kind === "linux") {
-        const port = linuxPorts[linux.indexOf(request)];
-        if (port !== undefined) opened.push({ number, where: `${number}@${request.name}`, port });
-      } else if (request.kind === "udp") {
-        const port = await UdpPort.open(`port ${number}`, request.options).catch((error: unknown) => {
-          throw new Error(
-            `port ${number} cannot listen on UDP port ${request.options.port ?? 0}: ${messageOf(error)}`,
-          );
-        });
-        opened.push({ number, where: `${number}@udp:${port.localPort}`, port });
-      } else {
-        const port = await PcapPort.open(`port ${number}`, request.input, request.output);
-        opened.push({ number, where: `${number}@pcap`, port });
-      }
-    }
-    return opened;
-  } catch (error) {
-    await Promise.all(opened.map(({ port }) => port.close()));
-    if (error instanceof PcapError) throw new UserError(error.message);
-    throw new EnvironmentError(messageOf(error));
-  }
-}
-
-/** Lets captures in, when there is a program and the time to wait is over. */
-async function play(engine: Switch, opened: readonly OpenPort[], wait: number): Promise<void> {
-  const captures = opened.map(({ port }) => port).filter((port) => port instanceof PcapPort);
-  if (captures.length === 0) return;
-  const begin = Date.now() + wait * 1000;
-  while (!engine.hasPipeline || Date.now() < begin) await sleep(20, undefined, { ref: false });
-  await Promise.all(captures.map((port) => port.play()));
-}
-
-/** `0@udp`, `0@udp:50000`, `0@udp:50000:50010`, `0@pcap:in.pcap:out.pcap`, `0@veth0`. */
-function parseInterface(text: string): PortRequest {
-  const [, digits = "", where = ""] = /^(\d+)@(.+)$/.exec(text) ?? [];
-  const udp = /^udp(?::(\d+)(?::(\d+))?)?$/.exec(where);
-  const pcap = /^pcap:([^:]*)(?::([^:]*))?$/.exec(where);
-  const isInterface = /^[^\s/:]{1,15}$/.test(where);
-  if (udp === null && pcap === null && !isInterface)
-    throw new UserError(
-      `-i "${text}": write PORT@INTERFACE, PORT@udp, PORT@udp:LOCAL, PORT@udp:LOCAL:PEER or PORT@pcap:IN:OUT`,
-    );
-  const number = wholeNumber("interface", digits, 0, 510);
-  if (udp !== null) {
-    const [, local, peer] = udp;
-    return {
-      number,
-      kind: "udp",
-      options: {
-        ...(local === undefined ? {} : { port: wholeNumber("interface", local, 0, 65_535) }),
-        ...(peer === undefined ? {} : { peer: { port: wholeNumber("interface", peer, 1, 65_535) } }),
-      },
-    };
-  }
-  if (pcap === null) return { number, kind: "linux", name: where };
-  return { number, kind: "pcap", input: pcap[1] || undefined, output: pcap[2] || undefined };
-}
-
 function serverAddress(text: string): string {
   const port = /^(?:[^:\s]+|\[[\da-fA-F:.]+\]):(\d{1,5})$/.exec(text)?.[1];
   if (port === undefined || Number(port) > 65_535)
@@ -252,17 +191,51 @@ function serverAddress(text: string): string {
   return text;
 }
 
-function loadFiles(json: string, p4info: string): StartProgram {
-  const read = (file: string): Uint8Array => {
-    try {
-      return readFileSync(file);
-    } catch (error) {
-      throw new UserError(`cannot read ${file}: ${messageOf(error)}`);
-    }
-  };
-  const text = read(p4info);
+interface TlsFiles {
+  readonly isOn: boolean;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+  readonly cacert: string | undefined;
+  readonly needsClientCertificate: boolean;
+}
+
+/** Certificates from their files; undefined without TLS. @throws UserError */
+function tlsFiles({ isOn, cert, key, cacert, needsClientCertificate }: TlsFiles): GrpcTls | undefined {
+  if (!isOn) {
+    if (cert !== undefined || key !== undefined || cacert !== undefined || needsClientCertificate)
+      throw new UserError("certificates have no effect without --grpc-server-ssl");
+    return undefined;
+  }
+  if (cert === undefined || key === undefined)
+    throw new UserError("--grpc-server-ssl needs --grpc-server-cert FILE and --grpc-server-key FILE");
+  if (needsClientCertificate && cacert === undefined)
+    throw new UserError("--grpc-server-with-client-auth needs --grpc-server-cacert FILE");
+  const [certificate, privateKey] = [readFile(cert), readFile(key)];
   try {
-    return { p4info: p4infoFromFile(text, p4info), deviceConfig: read(json) };
+    createSecureContext({ cert: Buffer.from(certificate), key: Buffer.from(privateKey) });
+  } catch (error) {
+    throw new UserError(`${cert} and ${key} are no certificate and its key in PEM: ${messageOf(error)}`);
+  }
+  return {
+    certificate,
+    key: privateKey,
+    ...(cacert === undefined ? {} : { clientAuthorities: readFile(cacert) }),
+    requiresClientCertificate: needsClientCertificate,
+  };
+}
+
+function readFile(file: string): Uint8Array {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new UserError(`cannot read ${file}: ${messageOf(error)}`);
+  }
+}
+
+function loadFiles(json: string, p4info: string): StartProgram {
+  const text = readFile(p4info);
+  try {
+    return { p4info: p4infoFromFile(text, p4info), deviceConfig: readFile(json) };
   } catch (error) {
     if (error instanceof MessageError)
       throw new UserError(`--p4info ${p4info} is no P4Info: ${error.message}`);

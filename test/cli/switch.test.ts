@@ -1,6 +1,7 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
@@ -123,6 +124,33 @@ describe("a switch that cannot have what it was asked for", { timeout: 60_000 },
     expect(stderr).toContain("EADDRINUSE");
   });
 
+  test("serves by TLS, to clients with a certificate alone if it is told to", async ({ skip }) => {
+    const folder = folderWith({});
+    const file = (name: string): string => join(folder, name);
+    const make = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"];
+    const names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+    const made = spawnSync("openssl", [...make, ...names, "-keyout", file("key"), "-out", file("cert")]);
+    if (made.status !== 0) skip("openssl");
+    const it = await startSwitch(
+      ...[
+        "--no-p4",
+        "--grpc-server-ssl",
+        "--grpc-server-cert",
+        file("cert"),
+        "--grpc-server-key",
+        file("key"),
+      ],
+      ...["--grpc-server-cacert", file("cert"), "--grpc-server-with-client-auth"],
+    );
+    const [cert, key] = [readFileSync(file("cert")), readFileSync(file("key"))];
+    const address = it.ready.grpc;
+    const known = await P4RuntimeClient.connect({ address, tls: { ca: cert, certificate: cert, key } });
+    onTestFinished(() => known.close());
+    expect((await known.arbitrate(1n)).isPrimary).toBe(true);
+    await expect(P4RuntimeClient.connect({ address, tls: { ca: cert } })).rejects.toThrow(address);
+    await expect(P4RuntimeClient.connect({ address })).rejects.toThrow(address);
+  });
+
   test("names the interface that there is not, and exits with 2", async () => {
     const { status, stdout, stderr } = await gradplane([
       ...["switch", "--no-p4", ...ANY_ADDRESS],
@@ -172,6 +200,8 @@ describe("wrong arguments of gradplane switch", () => {
     ["--cpu-port", "none", '--cpu-port is "none"; it is a whole number from 1 to 510'],
     ["--priority-queues", "9", '--priority-queues is "9"; it is a whole number from 1 to 8'],
     ["--grpc-server-addr", "9559", '--grpc-server-addr is "9559"; write HOST:PORT'],
+    ["--grpc-server-cert", "cert.pem", "certificates have no effect without --grpc-server-ssl"],
+    ["--on", "hardware", '--on is "hardware"; it is embedded or bmv2'],
     ["--p4info", "p4info.bin", "--json FILE and --p4info FILE go together"],
   ])("%s %s", async (option, value, reason) => {
     await refuses(["--no-p4", option, value], reason);
