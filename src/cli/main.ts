@@ -23,6 +23,10 @@ const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise
     summary: "the line of a program that a line of generated P4 comes from",
     load: async () => (await import("./where.ts")).where,
   },
+  bindings: {
+    summary: "typed bindings from any P4Info",
+    load: async () => (await import("./bindings.ts")).bindingsVerb,
+  },
   dissector: {
     summary: "a Wireshark dissector for a program's packets",
     load: async () => (await import("./dissector.ts")).dissectorVerb,

@@ -12,6 +12,7 @@ describe("gradplane", () => {
       "check",
       "fit",
       "where",
+      "bindings",
       "dissector",
       "switch",
       "run",
@@ -44,7 +45,7 @@ describe("gradplane", () => {
     const { status, stderr } = await gradplane(["bulid"]);
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, where, dissector, switch, run, controller, apply, diff, status, drain, lab, p4rt\n',
+      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, where, bindings, dissector, switch, run, controller, apply, diff, status, drain, lab, p4rt\n',
     );
   });
 

@@ -8,6 +8,7 @@ import type {
   Program,
   Statement,
   StraightStatement,
+  Table,
 } from "../../ir/index.ts";
 import { bit } from "../../ir/index.ts";
 import { deep, expressionsOf } from "../../ir/walk.ts";
@@ -15,7 +16,7 @@ import { localPart, Names } from "../p4text/names.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import { isMeterOf, isStateful, usesStateAfter } from "./apart.ts";
 import type { Refuse } from "./refuse.ts";
-import { areRelated, isHashed, stagesOf } from "./stages.ts";
+import { areRelated, IMMEDIATE_BITS, immediateBits, isHashed, stagesOf } from "./stages.ts";
 import { withValues } from "./values.ts";
 
 const BIT = bit(1);
@@ -46,6 +47,7 @@ export function continued(program: Program, refuse: Refuse): Program {
           : split(
               a,
               tables.some((t) => usesStateAfter(a, t, c.actions)),
+              tables.some((t) => handsOutTooMuch(t, c.actions)),
               (s) => tables.some((t) => isMeterOf(s, t)),
             );
       if (parts === undefined) continue;
@@ -75,6 +77,7 @@ export function continued(program: Program, refuse: Refuse): Program {
 function split(
   a: Action,
   isStateAfter: boolean,
+  isHashAfter: boolean,
   isOwnMeter: (s: StraightStatement) => boolean,
 ): { readonly first: readonly StraightStatement[]; readonly rest: readonly StraightStatement[] } | undefined {
   const [stage = [], ...later] = stagesOf(a.body, () => {});
@@ -85,11 +88,19 @@ function split(
       readsData(s) ||
       isHashed(s) ||
       (isStateAfter && isStateful(s) && !isOwnMeter(s)) ||
+      (isHashAfter && (s.kind === "hash" || s.kind === "random")) ||
       left.some((other) => areRelated(other, s));
     (isLeft ? left : first).push(s);
   }
   const rest = [...left, ...later.flat()];
   return rest.length === 0 ? undefined : { first, rest };
+}
+
+/** Whether hashes, random numbers and colours of all the table's actions are more than a table hands to its actions. */
+function handsOutTooMuch(table: Table, actions: readonly Action[]): boolean {
+  const own = actions.filter((a) => table.actions.includes(a.name) || table.defaultAction.action === a.name);
+  const bits = own.flatMap((a) => a.body).reduce((sum, s) => sum + immediateBits(s), 0);
+  return bits > IMMEDIATE_BITS;
 }
 
 function readsData(s: StraightStatement): boolean {

@@ -34,10 +34,10 @@ export function stagesOf(
 }
 
 /** Bits that the other units of a stage can hand to one table's actions: hashes, random numbers, colours. */
-const IMMEDIATE_BITS = 32;
+export const IMMEDIATE_BITS = 32;
 
 /** What a statement takes of them: the container that the value goes to. */
-function immediateBits(s: StraightStatement): number {
+export function immediateBits(s: StraightStatement): number {
   if (s.kind !== "hash" && s.kind !== "random" && s.kind !== "meter") return 0;
   const width = widthOf(s.into.kind === "slice" ? s.into.operand.type : s.into.type);
   return width <= 8 ? 8 : width <= 16 ? 16 : 32;

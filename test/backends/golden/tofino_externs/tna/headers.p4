@@ -49,4 +49,5 @@ struct metadata_t {
     bit<1> parts_goes_on;  // action parts has run, and goes on
     bit<16> salted_salt;   // salt of action salted
     bit<1> salted_goes_on; // action salted has run, and goes on
+    bit<1> route_hit;      // table route has hit
 }

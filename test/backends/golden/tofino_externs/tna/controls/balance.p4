@@ -97,6 +97,9 @@ control Balance(inout headers_t hdr,
     apply {
         classify.apply();
         if (route.apply().hit) {
+            meta.route_hit = 1;
+        }
+        if (meta.route_hit == 1) {
             hdr.op.h8 = meta.picked;
         } else {
             hdr.op.h8 = meta.picked + 1;

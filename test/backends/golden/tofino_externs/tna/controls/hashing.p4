@@ -8,21 +8,17 @@ control Hashing(inout headers_t hdr,
                 in ingress_intrinsic_metadata_from_parser_t ig_prsr_md,
                 inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
                 inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
-    Hash<bit<32>>(HashAlgorithm_t.CRC32) whole_hash;
-
     @name(".hashing.whole")
     action whole() {
-        hdr.op.h32 =
-            whole_hash.get({ hdr.op.a, hdr.op.b, hdr.op.c, hdr.op.signed, 12w171, hdr.op.d[3:0] });
         meta.whole_goes_on = 1;
     }
 
-    Hash<bit<16>>(HashAlgorithm_t.CRC16) whole_rest_hash;
+    Hash<bit<32>>(HashAlgorithm_t.CRC32) whole_rest_hash;
 
     // What whole does in later stages.
-    @name(".hashing.whole_rest")
-    action whole_rest() {
-        meta.path =
+    @name(".hashing.whole_rest_1")
+    action whole_rest_1() {
+        hdr.op.h32 =
             whole_rest_hash.get({
                 hdr.op.a,
                 hdr.op.b,
@@ -33,19 +29,38 @@ control Hashing(inout headers_t hdr,
             });
     }
 
-    Hash<bit<10>>(HashAlgorithm_t.CRC32) parts_hash;
-    Hash<bit<4>>(HashAlgorithm_t.CRC16) parts_hash_2;
+    Hash<bit<16>>(HashAlgorithm_t.CRC16) whole_rest_hash_2;
+
+    @name(".hashing.whole_rest_2")
+    action whole_rest_2() {
+        meta.path =
+            whole_rest_hash_2.get({
+                hdr.op.a,
+                hdr.op.b,
+                hdr.op.c,
+                hdr.op.signed,
+                12w171,
+                hdr.op.d[3:0]
+            });
+    }
 
     @name(".hashing.parts")
     action parts() {
-        hdr.op.h16 = (bit<16>)parts_hash.get({ hdr.op.a, hdr.op.c });
-        hdr.op.h8 = (bit<8>)parts_hash_2.get({ hdr.op.b, hdr.op.d[2:0], 5w0 });
         meta.parts_goes_on = 1;
     }
 
+    Hash<bit<10>>(HashAlgorithm_t.CRC32) parts_rest_hash;
+    Hash<bit<4>>(HashAlgorithm_t.CRC16) parts_rest_hash_2;
+
     // What parts does in later stages.
-    @name(".hashing.parts_rest")
-    action parts_rest() {
+    @name(".hashing.parts_rest_1")
+    action parts_rest_1() {
+        hdr.op.h16 = (bit<16>)parts_rest_hash.get({ hdr.op.a, hdr.op.c });
+        hdr.op.h8 = (bit<8>)parts_rest_hash_2.get({ hdr.op.b, hdr.op.d[2:0], 5w0 });
+    }
+
+    @name(".hashing.parts_rest_2")
+    action parts_rest_2() {
         hdr.op.h8 = hdr.op.h8 + 7;
     }
 
@@ -91,11 +106,15 @@ control Hashing(inout headers_t hdr,
     apply {
         algorithm.apply();
         if (meta.whole_goes_on == 1) {
-            whole_rest();
+            whole_rest_1();
+            whole_rest_2();
         } else if (meta.parts_goes_on == 1) {
-            parts_rest();
+            parts_rest_1();
         } else if (meta.salted_goes_on == 1) {
             salted_rest();
+        }
+        if (meta.whole_goes_on != 1 && meta.parts_goes_on == 1) {
+            parts_rest_2();
         }
     }
 }
