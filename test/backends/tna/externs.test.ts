@@ -41,7 +41,7 @@ describe("externs on Tofino", () => {
 
   it("hashes what BMv2 hashes: the last byte filled with zeros", () => {
     const text = files(tofinoExterns()).get("tna/controls/hashing.p4");
-    expect(text).toContain("parts_hash_2.get({ hdr.op.b, hdr.op.d[2:0], 5w0 })");
+    expect(text).toContain("parts_rest_hash_2.get({ hdr.op.b, hdr.op.d[2:0], 5w0 })");
   });
 
   it("meters before the action, as v1model does, and knows red as 2", () => {
