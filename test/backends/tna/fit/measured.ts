@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import allInOne from "../../../../examples/all-in-one/program.ts";
+import allreduce from "../../../../examples/allreduce/program.ts";
 import dlcp from "../../../../examples/dlcp/program.ts";
 import libra, { libraFloat } from "../../../../examples/libra/program.ts";
+import lp from "../../../../examples/lp/program.ts";
 import ownFeature from "../../../../examples/own-feature/program.ts";
 import p3 from "../../../../examples/p3/program.ts";
 import router from "../../../../examples/router/program.ts";
@@ -45,6 +47,8 @@ export const programs: Readonly<Record<string, Program>> = {
   libra: libra.ir,
   libra_float: libraFloat().ir,
   all_in_one: allInOne.ir,
+  allreduce: allreduce.ir,
+  lp: lp.ir,
   own_feature: ownFeature.ir,
   full_int32_32: full("full_int32_32", int32, 32),
   full_block_32: full("full_block_32", block, 32),
