@@ -1,6 +1,6 @@
 /**
  * Compiles the programs of `measured.ts` with p4c-barefoot and writes what it placed to `measured.json`: those named, or all whose P4
- * has changed since. Hours for all of them.
+ * has changed since. Hours for all of them. Then `npm run format`.
  * Run: npx tsx test/backends/tna/fit/measure.ts [NAME ...]
  */
 import { writeFileSync } from "node:fs";
