@@ -88,7 +88,7 @@ function report(names: readonly string[], seeds: number | undefined, out: string
     return resultSection(experiment, result, plot);
   });
   const page = join(out, "experiments.md");
-  write(page, resultPage(sections));
+  write(page, resultPage(sections, ["gradplane lab report", ...names].join(" ")));
   process.stdout.write(`${page}: ${chosen.length} experiments\n`);
 }
 

@@ -123,7 +123,7 @@ function gainOf(points: Points, { series, rate, gain, reason }: Gain, rates: rea
     what:
       rate === undefined ? `${series} over layers, largest gain` : `${series} over layers at ${rate} Gbit/s`,
     paper: `+${gain} %`,
-    ours: `+${at(best).toFixed(0)} %${rate === undefined ? ` (at ${best} Gbit/s)` : ""}`,
+    ours: `${at(best) < 0 ? "" : "+"}${at(best).toFixed(0)} %${rate === undefined ? ` (at ${best} Gbit/s)` : ""}`,
     reason,
   };
 }

@@ -53,13 +53,14 @@ export function resultSection(experiment: Experiment, result: ExperimentResult, 
   ].join("\n");
 }
 
-/** The page of all experiments. */
-export function resultPage(sections: readonly string[]): string {
+/** The page of experiments; `command` is what makes it. */
+export function resultPage(sections: readonly string[], command: string): string {
   return [
     "# Experiments",
     "",
     "The papers' experiments, repeated in the lab: the state machines that are deployed, under a virtual clock, on a simulated network. Made by",
-    "`gradplane lab report`; the same seeds give the same page, byte for byte. Where a figure differs from the paper's, the reason stands beside it.",
+    `\`${command}\`; the same seeds give the same page, byte for byte. Where a figure differs from the paper's, the reason stands beside it.`,
+    "`gradplane lab list` names all experiments.",
     "",
     ...sections,
   ].join("\n");
