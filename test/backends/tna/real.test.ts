@@ -21,7 +21,9 @@ import {
   program,
 } from "../../../src/dsl/index.ts";
 import type { Program } from "../../../src/ir/index.ts";
+import { passes } from "../passesprogram.ts";
 import { forwarding } from "../programs.ts";
+import { valueSets } from "../valuesetsprogram.ts";
 import { tofinoExterns } from "./externsprogram.ts";
 import { nat } from "./natprogram.ts";
 
@@ -66,6 +68,8 @@ describe.skipIf(compilers === undefined)("p4c-barefoot and bfas on the emitted P
     ["P3's switch", p3.ir],
     ["hashes, meters, digests, action profiles", tofinoExterns()],
     ["checksums over the payload", nat()],
+    ["further passes", passes()],
+    ["value sets", valueSets()],
     ["next hops by flow", lp.ir],
   ])(
     "compile and assemble %s without a word",
