@@ -24,6 +24,9 @@ import { SwitchRuntimeError } from "./tables/runtime-error.ts";
 import type { Table } from "./tables/table.ts";
 import { TrafficManager } from "./trafficmanager/traffic-manager.ts";
 
+/** The largest port number of v1model, which has 9 bits for them. */
+const MAX_PORT = 511;
+
 export type { Digest, SwitchAction } from "./switch-events.ts";
 
 /**
@@ -134,7 +137,12 @@ export class Switch {
 
   private static named<T>(kind: string, map: ReadonlyMap<string, T>, name: string): T {
     const found = map.get(name);
-    if (found === undefined) throw new SwitchRuntimeError("NOT_FOUND", name, `there is no such ${kind}`);
+    if (found === undefined) {
+      const names = [...map.keys()];
+      const known =
+        names.length === 0 ? "none" : `${names.slice(0, 12).join(", ")}${names.length > 12 ? ", ..." : ""}`;
+      throw new SwitchRuntimeError("NOT_FOUND", name, `there is no such ${kind}; there is ${known}`);
+    }
     return found;
   }
 
@@ -269,12 +277,20 @@ export class Switch {
   /**
    * Sends one packet through and returns the frames that leave at once, the CPU port's under its number. For tests of
    * P4 programs.
+   *
+   * @throws SwitchRuntimeError INVALID_ARGUMENT for what is no port
    */
   inject(
     port: number,
     data: Uint8Array,
     now = 0,
   ): readonly { readonly port: number; readonly data: Uint8Array }[] {
+    if (!Number.isInteger(port) || port < 0 || port > MAX_PORT)
+      throw new SwitchRuntimeError(
+        "INVALID_ARGUMENT",
+        `port ${port}`,
+        `ports are whole numbers from 0 to ${MAX_PORT}`,
+      );
     const frames: { readonly port: number; readonly data: Uint8Array }[] = [];
     this.receive(port, data, now, (action) => {
       if (action.kind === "transmit") frames.push({ port: action.port, data: action.data });

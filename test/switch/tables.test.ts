@@ -411,3 +411,20 @@ describe("ports", () => {
     expect(sw.port(9)).toEqual({ rxPackets: 0, rxBytes: 0, txPackets: 2, txBytes: 2 });
   });
 });
+
+describe("names and ports that a switch does not have", () => {
+  const sw = lookup([{ field: "a", kind: "exact", width: 8 }]);
+
+  it("a table that is not there is refused with those that are", () => {
+    expect(() => sw.table("route")).toThrow(/^route: there is no such table; there is t\b/);
+  });
+
+  it.each([-1, 512, 1.5, Number.NaN])(
+    "a packet on port %s is refused, and not lost without a word",
+    (port) => {
+      expect(() => sw.inject(port, bytes("00"))).toThrow(
+        `port ${port}: ports are whole numbers from 0 to 511`,
+      );
+    },
+  );
+});
