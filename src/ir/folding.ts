@@ -139,7 +139,7 @@ function binary(e: Binary): Expression {
       return alike || (isZero(left) && e.type.kind === "bit") ? literal(0n, e.type) : e;
     case "<<":
     case ">>":
-      return isZero(left) ? left : e;
+      return isZero(left) ? left : shiftedOut(e);
     case "&&":
       if (isZero(left) || isZero(right)) return literal(0n, bool);
       if (isOne(left)) return right;
@@ -159,6 +159,17 @@ function binary(e: Binary): Expression {
     default:
       return e;
   }
+}
+
+/** Two shifts by constants that together leave nothing of the value. */
+function shiftedOut(e: Binary): Expression {
+  const { left, right, operator } = e;
+  if (left.kind !== "binary" || left.operator !== operator) return e;
+  if (left.right.kind !== "constant" || right.kind !== "constant") return e;
+  const width = BigInt(widthOf(e.type));
+  if (left.right.value + right.value < width) return e;
+  if (operator === "<<" || e.type.kind === "bit") return literal(0n, e.type);
+  return { ...e, left: left.left, right: { ...right, value: width - 1n } };
 }
 
 /** A comparison that no value, or each one, satisfies: `x < 0` without sign. */

@@ -17,8 +17,11 @@ import {
   control,
   extract,
   field,
+  goto,
   meta,
   program,
+  select,
+  state,
   table,
   valid,
   when,
@@ -134,6 +137,36 @@ describe("the BMv2 JSON of v1model", () => {
           );
       }),
     );
+  });
+
+  it("has one default way out of a state, the first that takes everything: BMv2 would go by the last", () => {
+    const p = program("ways", {
+      headerTypes: [{ name: "h", fields: [{ name: "x", type: bit(8) }] }],
+      headers: [{ name: "h", headerType: "h" }],
+      parser: [
+        state(
+          "start",
+          [extract("h")],
+          select(
+            [field("h", "x", bit(8))],
+            [
+              [[3], "reject"],
+              [[{ kind: "any" }], "more"],
+            ],
+          ),
+        ),
+        state("more", [], goto("accept")),
+      ],
+    });
+    const document: {
+      readonly parsers: readonly {
+        readonly parse_states: readonly {
+          readonly transitions: readonly { readonly next_state: string }[];
+        }[];
+      }[];
+    } = JSON.parse(json(p));
+    const [start] = document.parsers[0]?.parse_states ?? [];
+    expect(start?.transitions.map((t) => t.next_state)).toEqual(["reject_packet", "more"]);
   });
 
   it("allows a table in two branches that join, and refuses one with two successors", () => {

@@ -84,9 +84,11 @@ function withoutDeadStores(p: Program): Program {
       if (s.kind === "if") return [{ ...s, whenTrue: block(s.whenTrue), whenFalse: block(s.whenFalse) }];
       return s.kind === "applyTable" ? [{ ...s, hit: block(s.hit), miss: block(s.miss) }] : [s];
     });
+  const nothing: Block = [{ kind: "drop" }];
   const controls = p.controls.map((c) => ({
     ...c,
-    apply: block(c.apply),
+    // A control without statements is one of which p4c says that it takes it out.
+    apply: block(c.apply).length === 0 ? nothing : block(c.apply),
     actions: c.actions.map((a) => ({ ...a, body: a.body.filter((s) => !dead.has(s)) })),
   }));
   return withoutDeadStores({ ...p, controls, ingress: block(p.ingress), egress: block(p.egress) });

@@ -175,10 +175,18 @@ class ControlLowering {
             ],
       ),
       meters: c.meters.map((m) => ({ ...m, local: identifier(own.meters, m.name, "meter", c.name) })),
-      directMeters: c.tables.flatMap(({ name, size, directMeter }) =>
-        directMeter === undefined
+      directMeters: c.tables.flatMap((t) =>
+        t.directMeter === undefined
           ? []
-          : [{ ...directMeter, local: this.#meter(directMeter.name), table: name, size }],
+          : [
+              {
+                ...t.directMeter,
+                local: this.#meter(t.directMeter.name),
+                table: t.name,
+                // BMv2 asks for as many as its table has entries.
+                size: t.constEntries.length > 0 ? t.constEntries.length : t.size,
+              },
+            ],
       ),
       digests: c.digests.map((d) => ({ ...d, type: identifier(own.digests, d.name, "digest", c.name) })),
       actionProfiles: c.actionProfiles.map((p) => this.#profile(p)),

@@ -276,6 +276,11 @@ export class TypeChecker {
         if (right.kind === "constant") {
           if (right.value < 0n || (hasWidth(left.type) && right.value >= BigInt(widthOf(left.type))))
             this.fail("GP1108", `${typeName(left.type)} is shifted by ${right.value}`, at);
+          else if (left.kind === "binary" && left.operator === operator && left.right.kind === "constant") {
+            const sum = left.right.value + right.value;
+            if (hasWidth(left.type) && sum >= BigInt(widthOf(left.type)))
+              this.fail("GP1108", `${typeName(left.type)} is shifted by ${sum} in all`, at);
+          }
         } else if (right.type.kind !== "bit" || right.type.width > 8) {
           this.fail("GP1108", `the shift amount is ${typeName(right.type)}`, at);
         }

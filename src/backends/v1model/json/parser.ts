@@ -52,17 +52,25 @@ function parseState(
     };
   const key = t.keys.map((k) => writer.key(k));
   const types = t.keys.map((k) => k.type);
+  const cases = t.cases.flatMap((c) => {
+    const to = next(c.next);
+    if (c.valueSet !== undefined) return [{ next: to, takesAll: false, transition: inSet(c.valueSet, to) }];
+    return combinations(c.values, types).map((masks) => ({
+      next: to,
+      takesAll: masks.every((m) => m.mask === 0n),
+      transition: transition(masks, types, to),
+    }));
+  });
+  // What takes everything is the default. BMv2 goes by the last default that it reads, so that there must be one.
+  const all = cases.findIndex((c) => c.takesAll);
+  const deciding = all < 0 ? cases : cases.slice(0, all);
   return {
     name: state.name,
     id,
     parser_ops: writer.ops,
     transitions: [
-      ...t.cases.flatMap((c) =>
-        c.valueSet !== undefined
-          ? [inSet(c.valueSet, next(c.next))]
-          : combinations(c.values, types).map((m) => transition(m, types, next(c.next))),
-      ),
-      otherwise(next(t.otherwise)),
+      ...deciding.map((c) => c.transition),
+      otherwise(cases[all]?.next ?? (all < 0 ? next(t.otherwise) : null)),
     ],
     transition_key: key,
   };
@@ -89,7 +97,7 @@ function masked(set: KeySet, width: number): readonly Masked[] {
     case "value":
       return [{ value: BigInt.asUintN(width, set.value), mask: ones }];
     case "mask":
-      return [{ value: set.value, mask: set.mask }];
+      return [{ value: BigInt.asUintN(width, set.value), mask: BigInt.asUintN(width, set.mask) }];
     case "prefix":
       return [{ value: set.value, mask: prefixMask(set.length, width) }];
     case "any":
