@@ -18,6 +18,14 @@ interface Wrong {
 /** Parsers with one fault each. A comment marks where the finding must point: at the word before the bracket. */
 export const wrongParsers: readonly Wrong[] = [
   {
+    code: "GP1320",
+    what: "a value set that no state asks",
+    run: () =>
+      small((p) => {
+        p.parser.valueSet("trusted", { port: bit(9) }, { size: 4 }); //! valueSet
+      }),
+  },
+  {
     code: "GP1104",
     what: "a lookahead that is assigned to a narrower field",
     run: () =>
