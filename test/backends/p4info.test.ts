@@ -115,6 +115,9 @@ describe("generate", () => {
       "forward.json",
       "p4info.txtpb",
       "p4info.bin",
+      "tables.json",
+      "report.md",
+      "sourcemap.json",
       "packets.md",
     ]);
   });
