@@ -8,21 +8,8 @@ import { generate } from "../../src/backends/index.ts";
 import { fitReport } from "../../src/backends/tna/fit/report.ts";
 import { lowerTna } from "../../src/backends/tna/lower.ts";
 import { findCompilers, verifyTna } from "../../src/backends/tna/verify/index.ts";
-import {
-  bf16,
-  block,
-  drop,
-  ecmp,
-  fp16,
-  fp32,
-  hotAggregation,
-  int32,
-  ipv4Forwarding,
-  type NumericMode,
-  priority,
-  program,
-} from "../../src/dsl/index.ts";
-import type { Program } from "../../src/ir/index.ts";
+import { bf16, block, fp16, fp32, int32, type NumericMode } from "../../src/dsl/index.ts";
+import { fullSwitch } from "../../test/backends/tna/fullswitch.ts";
 
 const modes: readonly (readonly [string, NumericMode])[] = [
   ["int32", int32],
@@ -31,21 +18,6 @@ const modes: readonly (readonly [string, NumericMode])[] = [
   ["bf16", bf16()],
   ["fp32", fp32({ slices: [8, 8, 7] })],
 ];
-
-function full(mode: NumericMode, lanes: number): Program {
-  return program("full", {
-    ports: 40,
-    cpuPort: 192,
-    priorityQueues: 8,
-    features: [
-      ipv4Forwarding({ routes: 8192 }),
-      priority(),
-      drop({ keep: { 1: 16, 2: 32 } }),
-      ecmp({ groups: 64, members: 16, spray: "all" }),
-      hotAggregation({ workers: 32, lanes, rows: 512, mode, result: "ps" }),
-    ],
-  }).ir;
-}
 
 /** The largest number of lanes that the estimate lets pass, and what it says of one more. */
 function most(mode: NumericMode): {
@@ -57,7 +29,7 @@ function most(mode: NumericMode): {
   for (let lanes = 1; ; lanes++) {
     let lacks: string;
     try {
-      const report = fitReport(lowerTna(full(mode, lanes)));
+      const report = fitReport(lowerTna(fullSwitch(mode, lanes)));
       if (report.lacks === undefined) {
         stages = report.stages;
         continue;
@@ -73,7 +45,7 @@ function most(mode: NumericMode): {
 async function verified(mode: NumericMode, lanes: number): Promise<string> {
   const compilers = findCompilers(process.env);
   if (typeof compilers === "string") return compilers;
-  const p = full(mode, lanes);
+  const p = fullSwitch(mode, lanes);
   const files = new Map(
     [...generate(p, { targets: ["tna"] })].flatMap(([path, text]): readonly [string, string][] =>
       typeof text === "string" && path.startsWith("tna/") ? [[path.slice(4), text]] : [],

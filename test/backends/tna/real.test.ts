@@ -7,24 +7,13 @@ import p3 from "../../../examples/p3/program.ts";
 import router from "../../../examples/router/program.ts";
 import { generate } from "../../../src/backends/index.ts";
 import { findCompilers, verifyTna } from "../../../src/backends/tna/verify/index.ts";
-import {
-  block,
-  drop,
-  ecmp,
-  fp16,
-  fp32,
-  hotAggregation,
-  int32,
-  ipv4Forwarding,
-  type NumericMode,
-  priority,
-  program,
-} from "../../../src/dsl/index.ts";
+import { block, fp16, fp32, int32 } from "../../../src/dsl/index.ts";
 import type { Program } from "../../../src/ir/index.ts";
 import { passes } from "../passesprogram.ts";
 import { forwarding } from "../programs.ts";
 import { valueSets } from "../valuesetsprogram.ts";
 import { tofinoExterns } from "./externsprogram.ts";
+import { fullSwitch } from "./fullswitch.ts";
 import { nat } from "./natprogram.ts";
 
 const found = findCompilers(process.env);
@@ -43,21 +32,6 @@ const verify = async (p: Program) => {
   );
   return verifyTna(files, `${p.name}.p4`, compilers);
 };
-
-/** All that a switch for training does, beside so many lanes of that mode. */
-const full = (mode: NumericMode, lanes: number): Program =>
-  program("full", {
-    ports: 40,
-    cpuPort: 192,
-    priorityQueues: 8,
-    features: [
-      ipv4Forwarding({ routes: 8192 }),
-      priority(),
-      drop({ keep: { 1: 16, 2: 32 } }),
-      ecmp({ groups: 64, members: 16, spray: "all" }),
-      hotAggregation({ workers: 32, lanes, rows: 512, mode, result: "ps" }),
-    ],
-  }).ir;
 
 const MINUTES = 60_000;
 
@@ -85,10 +59,10 @@ describe.skipIf(compilers === undefined)("p4c-barefoot and bfas on the emitted P
     ["all-reduce, 32 lanes int32", allreduceInt32.ir],
     ["all-reduce, 32 lanes block", allreduce(block).ir],
     ["all in one", allInOne.ir],
-    ["everything and 32 lanes int32", full(int32, 32)],
-    ["everything and 32 lanes block", full(block, 32)],
-    ["everything and 16 lanes fp16", full(fp16(), 16)],
-    ["everything and 8 lanes fp32", full(fp32({ slices: [8, 8, 7] }), 8)],
+    ["everything and 32 lanes int32", fullSwitch(int32, 32)],
+    ["everything and 32 lanes block", fullSwitch(block, 32)],
+    ["everything and 16 lanes fp16", fullSwitch(fp16(), 16)],
+    ["everything and 8 lanes fp32", fullSwitch(fp32({ slices: [8, 8, 7] }), 8)],
   ])(
     "compile and assemble %s, in one pass of at most 12 stages",
     async (_, p) => {

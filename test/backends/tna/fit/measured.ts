@@ -9,35 +9,9 @@ import ownFeature from "../../../../examples/own-feature/program.ts";
 import p3 from "../../../../examples/p3/program.ts";
 import router from "../../../../examples/router/program.ts";
 import { generate } from "../../../../src/backends/index.ts";
-import {
-  block,
-  drop,
-  ecmp,
-  fp16,
-  fp32,
-  hotAggregation,
-  int32,
-  ipv4Forwarding,
-  type NumericMode,
-  priority,
-  program,
-} from "../../../../src/dsl/index.ts";
+import { block, fp16, fp32, int32 } from "../../../../src/dsl/index.ts";
 import type { Program } from "../../../../src/ir/index.ts";
-
-/** All that a switch for training does, beside so many lanes of that mode. */
-const full = (name: string, mode: NumericMode, lanes: number): Program =>
-  program(name, {
-    ports: 40,
-    cpuPort: 192,
-    priorityQueues: 8,
-    features: [
-      ipv4Forwarding({ routes: 8192 }),
-      priority(),
-      drop({ keep: { 1: 16, 2: 32 } }),
-      ecmp({ groups: 64, members: 16, spray: "all" }),
-      hotAggregation({ workers: 32, lanes, rows: 512, mode, result: "ps" }),
-    ],
-  }).ir;
+import { fullSwitch } from "../fullswitch.ts";
 
 /** Programs whose estimate is compared with the compiler's figures. */
 export const programs: Readonly<Record<string, Program>> = {
@@ -50,10 +24,10 @@ export const programs: Readonly<Record<string, Program>> = {
   allreduce: allreduce.ir,
   lp: lp.ir,
   own_feature: ownFeature.ir,
-  full_int32_32: full("full_int32_32", int32, 32),
-  full_block_32: full("full_block_32", block, 32),
-  full_fp16_16: full("full_fp16_16", fp16(), 16),
-  full_fp32_8: full("full_fp32_8", fp32({ slices: [8, 8, 7] }), 8),
+  full_int32_32: fullSwitch(int32, 32, "full_int32_32"),
+  full_block_32: fullSwitch(block, 32, "full_block_32"),
+  full_fp16_16: fullSwitch(fp16(), 16, "full_fp16_16"),
+  full_fp32_8: fullSwitch(fp32({ slices: [8, 8, 7] }), 8, "full_fp32_8"),
 };
 
 /** Of one stage: logical tables, stateful ALUs, SRAM, map RAM, TCAM blocks. */
