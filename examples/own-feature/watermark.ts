@@ -1,7 +1,7 @@
 import { bit, type Feature, intrinsic, mux, type ProgramBuilder } from "gradplane";
 
 export interface WatermarkOptions {
-  /** Packets in a queue from which on a packet counts as one that met a long queue. */
+  /** Packets in a queue from which on a packet counts as one that met a long queue; below 65,536. */
   readonly long: number;
 }
 
@@ -15,7 +15,7 @@ export function queueWatermark({ long }: WatermarkOptions): Feature {
 
 function buildWatermark(p: ProgramBuilder, long: number): void {
   const c = p.control("queue_watermark", "egress", "The longest queue that packets met, by port.");
-  const limit = p.constant("LONG_QUEUE", bit(19), long, "packets");
+  const limit = p.constant("LONG_QUEUE", bit(16), long, "packets");
   const depth = p.metadata("met_depth", bit(32), "length of the queue that the packet met");
   const port = p.metadata("met_port", bit(9), "port of the queue that the packet met");
   const longest = c.register("longest", bit(32), 512, "longest queue since the cell was cleared, by port");
@@ -31,8 +31,9 @@ function buildWatermark(p: ProgramBuilder, long: number): void {
     s.set(port, intrinsic.egress_port);
     s.set(depth, intrinsic.enqueue_depth.cast(bit(32)));
     s.call(record);
+    // Tofino compares by order 16 bits at most.
     s.if(
-      intrinsic.enqueue_depth.ge(limit),
+      depth.slice(18, 16).ne(0).or(depth.slice(15, 0).ge(limit)),
       (then) => then.count(met, "long_queue"),
       (then) => then.count(met, "short_queue"),
     );

@@ -34,4 +34,4 @@ const bit<6> DSCP_GRADIENT_3 = 27;
 const bit<6> DSCP_GRADIENT_2 = 19;
 const bit<6> DSCP_GRADIENT_1 = 11;
 
-const bit<19> LONG_QUEUE = 48; // packets
+const bit<16> LONG_QUEUE = 48; // packets

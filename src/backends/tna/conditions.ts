@@ -6,6 +6,8 @@ import { isAtom } from "./stages.ts";
 /** Bits that a gateway takes: four bytes, and twelve bits beside them. */
 const COMPARED_BITS = 32;
 const GATEWAY_BITS = 44;
+/** Bits that it compares by order at most; rows of its memory stand for ranges of four bits each. */
+const ORDERED_BITS = 16;
 
 /** A condition as one gateway can test it; casts that only widen a field for a comparison are gone. */
 export function gatewayCondition(e: Expression, refuse: Refuse, at: SourceLocation | undefined): Expression {
@@ -41,7 +43,7 @@ function comparison(e: Binary, refuse: Refuse, at: SourceLocation | undefined): 
   const width = widthOf(left.type);
   if (!isAtom(left) || !isAtom(right)) refuse("GP1803", "a computed value is compared", at);
   else if (!isEquality && !hasConstant) refuse("GP1803", `two fields are compared by ${operator}`, at);
-  else if (!isEquality && (width > COMPARED_BITS || left.type.kind === "int"))
+  else if (!isEquality && (width > ORDERED_BITS || left.type.kind === "int"))
     refuse(
       "GP1803",
       `${width} bits${left.type.kind === "int" ? ", signed," : ""} are compared by ${operator}`,

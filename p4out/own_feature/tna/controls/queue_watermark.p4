@@ -31,7 +31,7 @@ control QueueWatermark(inout headers_t hdr,
         meta.met_port = eg_intr_md.egress_port;
         meta.met_depth = (bit<32>)eg_intr_md.enq_qdepth;
         record();
-        if (eg_intr_md.enq_qdepth >= LONG_QUEUE) {
+        if (meta.met_depth[18:16] != 0 || meta.met_depth[15:0] >= LONG_QUEUE) {
             met.count(1);
         } else {
             met.count(0);

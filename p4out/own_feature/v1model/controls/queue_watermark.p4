@@ -27,7 +27,7 @@ control QueueWatermark(inout headers_t hdr,
         meta.met_port = standard_metadata.egress_port;
         meta.met_depth = (bit<32>)standard_metadata.enq_qdepth;
         record();
-        if (standard_metadata.enq_qdepth >= LONG_QUEUE) {
+        if (meta.met_depth[18:16] != 0 || meta.met_depth[15:0] >= LONG_QUEUE) {
             met.count(1);
         } else {
             met.count(0);
