@@ -42,7 +42,7 @@ describe("the source map", () => {
   it("knows the file of a feature that stands in one of its own", () => {
     const own = built(ownFeature.ir);
     expect(own.map.sources).toEqual(["program.ts", "watermark.ts"]);
-    expect(own.from("tna/controls/queue_watermark.p4", "enq_qdepth >= ")?.file).toBe("watermark.ts");
+    expect(own.from("tna/controls/queue_watermark.p4", "met_depth[15:0] >= ")?.file).toBe("watermark.ts");
     expect(own.from("tna/controls/forwarding.p4", "table route")?.file).toBe("program.ts");
   });
 
