@@ -39,10 +39,6 @@ control Grid(inout headers_t hdr,
     @name(".grid.sum_25") Register<bit<32>, bit<10>>(1024, 0) sum_25;
     @name(".grid.sum_26") Register<bit<32>, bit<10>>(1024, 0) sum_26;
     @name(".grid.sum_27") Register<bit<32>, bit<10>>(1024, 0) sum_27;
-    @name(".grid.sum_28") Register<bit<32>, bit<10>>(1024, 0) sum_28;
-    @name(".grid.sum_29") Register<bit<32>, bit<10>>(1024, 0) sum_29;
-    @name(".grid.sum_30") Register<bit<32>, bit<10>>(1024, 0) sum_30;
-    @name(".grid.sum_31") Register<bit<32>, bit<10>>(1024, 0) sum_31;
 
     RegisterAction<bit<8>, bit<10>, bit<8>>(mark) add_row_mark_update = {
         void apply(inout bit<8> value, out bit<8> result) {
@@ -509,70 +505,6 @@ control Grid(inout headers_t hdr,
         hdr.lanes.lane_27 = add_row_sum_27_update.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_28) add_row_sum_28_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == ROUND_NEWER) {
-                value = hdr.lanes.lane_28;
-            } else {
-                value = value + hdr.lanes.lane_28;
-            }
-            result = value;
-        }
-    };
-
-    @name(".grid.add_row_sum_28")
-    action add_row_sum_28() {
-        hdr.lanes.lane_28 = add_row_sum_28_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_29) add_row_sum_29_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == ROUND_NEWER) {
-                value = hdr.lanes.lane_29;
-            } else {
-                value = value + hdr.lanes.lane_29;
-            }
-            result = value;
-        }
-    };
-
-    @name(".grid.add_row_sum_29")
-    action add_row_sum_29() {
-        hdr.lanes.lane_29 = add_row_sum_29_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_30) add_row_sum_30_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == ROUND_NEWER) {
-                value = hdr.lanes.lane_30;
-            } else {
-                value = value + hdr.lanes.lane_30;
-            }
-            result = value;
-        }
-    };
-
-    @name(".grid.add_row_sum_30")
-    action add_row_sum_30() {
-        hdr.lanes.lane_30 = add_row_sum_30_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_31) add_row_sum_31_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            if (meta.slot_relation == ROUND_NEWER) {
-                value = hdr.lanes.lane_31;
-            } else {
-                value = value + hdr.lanes.lane_31;
-            }
-            result = value;
-        }
-    };
-
-    @name(".grid.add_row_sum_31")
-    action add_row_sum_31() {
-        hdr.lanes.lane_31 = add_row_sum_31_update.execute(meta.slot_index);
-    }
-
     RegisterAction<bit<8>, bit<10>, bit<8>>(mark) read_row_mark_update = {
         void apply(inout bit<8> value, out bit<8> result) {
             result = value;
@@ -893,50 +825,6 @@ control Grid(inout headers_t hdr,
         hdr.lanes.lane_27 = read_row_sum_27_update.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_28) read_row_sum_28_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_28")
-    action read_row_sum_28() {
-        hdr.lanes.lane_28 = read_row_sum_28_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_29) read_row_sum_29_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_29")
-    action read_row_sum_29() {
-        hdr.lanes.lane_29 = read_row_sum_29_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_30) read_row_sum_30_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_30")
-    action read_row_sum_30() {
-        hdr.lanes.lane_30 = read_row_sum_30_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_31) read_row_sum_31_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_31")
-    action read_row_sum_31() {
-        hdr.lanes.lane_31 = read_row_sum_31_update.execute(meta.slot_index);
-    }
-
     apply {
         if (meta.slot_relation != ROUND_OLDER) {
             if (meta.worker_seen == 0) {
@@ -969,10 +857,6 @@ control Grid(inout headers_t hdr,
                 add_row_sum_25();
                 add_row_sum_26();
                 add_row_sum_27();
-                add_row_sum_28();
-                add_row_sum_29();
-                add_row_sum_30();
-                add_row_sum_31();
             } else {
                 read_row_mark();
                 read_row_sum_00();
@@ -1003,10 +887,6 @@ control Grid(inout headers_t hdr,
                 read_row_sum_25();
                 read_row_sum_26();
                 read_row_sum_27();
-                read_row_sum_28();
-                read_row_sum_29();
-                read_row_sum_30();
-                read_row_sum_31();
             }
         }
     }
