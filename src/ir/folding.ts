@@ -89,7 +89,8 @@ function ownParts(e: Expression): string {
   }
 }
 
-function literal(value: bigint, type: DataType): Constant {
+/** A constant of a type; as in P4, what lies beyond it wraps. */
+export function literal(value: bigint, type: DataType): Constant {
   const width = widthOf(type);
   const within = type.kind === "int" ? BigInt.asIntN(width, value) : BigInt.asUintN(width, value);
   return { kind: "constant", type, value: within };
@@ -188,7 +189,8 @@ function atLimit(e: Binary): Expression {
   return e;
 }
 
-function computed(e: Binary, a: bigint, b: bigint): Expression {
+/** What an operation makes of two constants; the operation itself where it shifts by more than is allowed. */
+export function computed(e: Binary, a: bigint, b: bigint): Expression {
   const truth = (v: boolean): Constant => literal(v ? 1n : 0n, bool);
   switch (e.operator) {
     case "+":

@@ -1,3 +1,4 @@
+import { computed, literal } from "../../ir/folding.ts";
 import type { Binary, Constant, Expression } from "../../ir/index.ts";
 import { widthOf } from "../../ir/index.ts";
 import { deep } from "../../ir/walk.ts";
@@ -36,23 +37,17 @@ export function folded(e: Expression): Expression {
   }
 }
 
-/** A number of the type of the node in whose place it stands; as in P4, what lies beyond wraps. */
+/** A number of the type and at the place of the node that it stands for. */
 function constantOf(e: Expression, value: bigint): Constant {
-  const width = widthOf(e.type);
-  return {
-    kind: "constant",
-    type: e.type,
-    value: e.type.kind === "int" ? BigInt.asIntN(width, value) : BigInt.asUintN(width, value),
-    ...(e.at === undefined ? {} : { at: e.at }),
-  };
+  return { ...literal(value, e.type), ...(e.at === undefined ? {} : { at: e.at }) };
 }
 
 function binary(e: Binary): Expression {
   const { left, right, operator } = e;
   if (e.type.kind === "bool") return e;
   if (left.kind === "constant" && right.kind === "constant") {
-    const value = computed(e, left.value, right.value);
-    return value === undefined ? e : constantOf(e, value);
+    const result = computed(e, left.value, right.value);
+    return result.kind === "constant" ? constantOf(e, result.value) : e;
   }
   // What comes with the entries of tables is not taken away from them.
   if ([...deep(e)].some((n) => n.kind === "parameter")) return e;
@@ -84,37 +79,6 @@ function binary(e: Binary): Expression {
     if (operator === "|") return constantOf(e, -1n);
   }
   return e;
-}
-
-function computed({ operator, type }: Binary, a: bigint, b: bigint): bigint | undefined {
-  const width = BigInt(widthOf(type));
-  const [least, most] =
-    type.kind === "int" ? [-(1n << (width - 1n)), (1n << (width - 1n)) - 1n] : [0n, (1n << width) - 1n];
-  const clamped = (v: bigint): bigint => (v < least ? least : v > most ? most : v);
-  switch (operator) {
-    case "+":
-      return a + b;
-    case "-":
-      return a - b;
-    case "*":
-      return a * b;
-    case "|+|":
-      return clamped(a + b);
-    case "|-|":
-      return clamped(a - b);
-    case "&":
-      return a & b;
-    case "|":
-      return a | b;
-    case "^":
-      return a ^ b;
-    case "<<":
-      return a << b;
-    case ">>":
-      return a >> b;
-    default:
-      return undefined;
-  }
 }
 
 /** The same bits of the packet. */

@@ -6,7 +6,6 @@ import type { Action, Program } from "../program.ts";
 import type { SourceLocation } from "../source.ts";
 import type { RegisterUpdate } from "../statements.ts";
 import { deep, expressionsOf, placedStatements } from "../walk.ts";
-
 import { checkWays } from "./parser.ts";
 
 type Report = (d: Diagnostic) => void;
