@@ -11,6 +11,7 @@ import type {
 import { bit, bool, extractedBy, successorsOf, widthOf } from "../../ir/index.ts";
 import { placedStatements, targetOf } from "../../ir/walk.ts";
 import { Names } from "../p4text/names.ts";
+import type { ChecksumText } from "./lowered.ts";
 import { mappedStatements } from "./mapped.ts";
 import type { Refuse } from "./refuse.ts";
 
@@ -219,4 +220,21 @@ function nameOf(f: FieldReference): string {
 
 function number(value: bigint, width: number): Expression {
   return { kind: "constant", type: bit(width), value };
+}
+
+export function checksumText(c: Program["checksums"][number]): ChecksumText {
+  return {
+    instance: `${c.header}_checksum`,
+    target: `hdr.${c.target.header}.${c.target.field}`,
+    fields: c.fields,
+  };
+}
+
+export function incrementalText(c: IncrementalChecksum): ChecksumText {
+  return {
+    instance: c.instance,
+    target: `hdr.${c.target.header}.${c.target.field}`,
+    fields: [...c.taken.flatMap((t) => t.fields.filter((f) => f !== c.target)), c.rest],
+    ...(c.isGiven === undefined ? {} : { isGiven: c.isGiven.name }),
+  };
 }

@@ -6,7 +6,6 @@ import type {
   Diagnostic,
   Expression,
   Program,
-  Statement,
   StraightStatement,
   Table,
   Target,
@@ -28,9 +27,15 @@ import { type ControlIdentifiers, type Identifiers, identifier, identifiers } fr
 import { localPart, Names } from "../p4text/names.ts";
 import { localised, type StepContext, stepsOf, temporaries, withChecksums } from "./actions.ts";
 import { apart } from "./apart.ts";
+import { inBridge, isWrittenInIngress } from "./bridge.ts";
 import { checkProgram } from "./check.ts";
-import { type IncrementalChecksum, isBeyondHeader, withIncrementalChecksums } from "./checksums.ts";
-import { gatewayCondition } from "./conditions.ts";
+import {
+  checksumText,
+  type IncrementalChecksum,
+  incrementalText,
+  isBeyondHeader,
+  withIncrementalChecksums,
+} from "./checksums.ts";
 import { continued } from "./continued.ts";
 import { digestsOf } from "./digests.ts";
 import { type EgressNeeds, egressNeeds, prunedStates } from "./egress.ts";
@@ -38,21 +43,19 @@ import { isTofinoHash, tofinoHashes, withTofinoExterns } from "./externs.ts";
 import { flattened } from "./flat.ts";
 import { type FlowFacts, flowFacts } from "./flow.ts";
 import { checkHeaderKinds } from "./headers.ts";
+import { type ActionPart, BlockLowering } from "./lowerblock.ts";
 import type {
-  ChecksumText,
   Gress,
   HeaderTypeText,
   Instance,
   Member,
   Resubmission,
-  TnaAction,
   TnaActionProfile,
   TnaBlock,
   TnaControl,
   TnaDigest,
   TnaPipeline,
   TnaProgram,
-  TnaStatement,
   TnaTable,
 } from "./lowered.ts";
 import { withOperands } from "./operands.ts";
@@ -532,36 +535,6 @@ function metadataOf(program: Program, name: string): Program["metadata"][number]
   return program.metadata.find((m) => m.name === name);
 }
 
-function isWrittenInIngress(program: Program, name: string): boolean {
-  return [...placedStatements(program)].some(([s, place]) => {
-    const target = targetOf(s);
-    const whole = target?.kind === "slice" ? target.operand : target;
-    return place.block === "ingress" && whole?.kind === "metadata" && whole.name === name;
-  });
-}
-
-/** The program with these metadata fields as fields of the bridge header, in all its nodes. */
-function inBridge(program: Program, names: readonly string[], header: string): Program {
-  if (names.length === 0) return program;
-  const moved = (x: unknown): unknown => {
-    if (Array.isArray(x)) return x.map(moved);
-    if (typeof x !== "object" || x === null) return x;
-    if ("kind" in x && x.kind === "metadata" && "name" in x && names.includes(String(x.name)))
-      return { ...x, kind: "field", header, field: x.name };
-    return Object.fromEntries(Object.entries(x).map(([key, value]) => [key, moved(value)]));
-  };
-  const { controls, ingress, egress } = program;
-  // The same shapes: a metadata reference becomes a field reference.
-  const changed = moved({ controls, ingress, egress }) as Pick<Program, "controls" | "ingress" | "egress">;
-  return { ...program, ...changed };
-}
-
-interface ActionPart {
-  /** Which of the action's arguments this part takes. */
-  readonly indexes: readonly number[];
-  readonly action: TnaAction;
-}
-
 function partName(statements: readonly StraightStatement[], i: number): string {
   const [only, ...more] = statements;
   return only?.kind === "registerUpdate" && more.length === 0 ? localPart(only.register) : `${i + 1}`;
@@ -571,125 +544,6 @@ function parametersOf(s: StraightStatement): readonly string[] {
   return expressionsOf(s).flatMap((e) =>
     [...deep(e)].flatMap((n) => (n.kind === "parameter" ? [n.name] : [])),
   );
-}
-
-class BlockLowering {
-  readonly added: TnaAction[] = [];
-  readonly #context: StepContext;
-  readonly #ids: Identifiers;
-  readonly #actions: ReadonlyMap<string, readonly ActionPart[]>;
-
-  constructor(context: StepContext, ids: Identifiers, actions: ReadonlyMap<string, readonly ActionPart[]>) {
-    this.#context = context;
-    this.#ids = ids;
-    this.#actions = actions;
-  }
-
-  block(block: Block): TnaBlock {
-    const out: TnaStatement[] = [];
-    let run: StraightStatement[] = [];
-    const flush = (): void => {
-      if (run.length > 0) out.push(...this.#run(run));
-      run = [];
-    };
-    for (const s of block) {
-      if (isStraight(s)) run.push(s);
-      else {
-        flush();
-        out.push(...this.#statement(s));
-      }
-    }
-    flush();
-    return out;
-  }
-
-  /** Statements of one stage stay as they are; the compiler would put dependent ones into one action, and refuse that. */
-  #run(statements: readonly StraightStatement[]): readonly TnaStatement[] {
-    const { names, refuse, owner } = this.#context;
-    const stages = stagesOf(statements, refuse).flatMap(apart);
-    if (stages.length === 1) {
-      const { steps, updates, units } = stepsOf(stages[0] ?? [], owner, this.#context);
-      // The compiler makes tables of their own of assignments to parts of one field, unless one action has them all.
-      const hasParts =
-        steps.length > 1 && steps.some((s) => s.kind === "assign" && s.target.kind === "slice");
-      const isInHash = steps.some((s) => "inHash" in s);
-      if (updates.length + units.length === 0 && !hasParts && !isInHash) return [{ kind: "steps", steps }];
-    }
-    return stages.map((stage) => {
-      const local = names.take("step_1", "");
-      const made = stepsOf(stage, local, this.#context);
-      this.added.push({ name: `${owner}.${local}`, local, parameters: [], ...made });
-      return { kind: "callAction", local, arguments: [] };
-    });
-  }
-
-  #statement(s: Exclude<Statement, StraightStatement>): readonly TnaStatement[] {
-    const { control, own, owner, refuse } = this.#context;
-    switch (s.kind) {
-      case "if": {
-        const condition = gatewayCondition(withChecksums(s.condition, this.#context), refuse, s.at);
-        if (condition.kind === "constant")
-          return this.block(condition.value === 0n ? s.whenFalse : s.whenTrue);
-        return [
-          { kind: "if", condition, whenTrue: this.block(s.whenTrue), whenFalse: this.block(s.whenFalse) },
-        ];
-      }
-      case "applyTable":
-        return [
-          {
-            kind: "applyTable",
-            local: identifier(own?.tables ?? new Map(), s.table, "table", owner, "tna"),
-            hit: this.block(s.hit),
-            miss: this.block(s.miss),
-          },
-        ];
-      case "applyControl": {
-        const id = this.#ids.controls.get(s.control);
-        if (id === undefined)
-          throw new BackendError("GP2001", "tna", `the program has no control ${s.control}`);
-        return [{ kind: "applyControl", instance: id.instance }];
-      }
-      case "callAction": {
-        if (s.action === NO_ACTION) return [];
-        const parts = this.#actions.get(s.action);
-        if (parts === undefined)
-          throw new BackendError(
-            "GP2002",
-            "tna",
-            `${control?.name ?? owner} calls ${s.action} of another control`,
-            s.at,
-          );
-        return parts.map(({ action, indexes }) => ({
-          kind: "callAction",
-          local: action.local,
-          arguments: indexes.flatMap((i) => s.arguments[i] ?? []),
-        }));
-      }
-      case "exit":
-        return [{ kind: "exit" }];
-    }
-  }
-}
-
-function isStraight(s: Statement): s is StraightStatement {
-  return !["if", "applyTable", "applyControl", "callAction", "exit"].includes(s.kind);
-}
-
-function checksumText(c: Program["checksums"][number]): ChecksumText {
-  return {
-    instance: `${c.header}_checksum`,
-    target: `hdr.${c.target.header}.${c.target.field}`,
-    fields: c.fields,
-  };
-}
-
-function incrementalText(c: IncrementalChecksum): ChecksumText {
-  return {
-    instance: c.instance,
-    target: `hdr.${c.target.header}.${c.target.field}`,
-    fields: [...c.taken.flatMap((t) => t.fields.filter((f) => f !== c.target)), c.rest],
-    ...(c.isGiven === undefined ? {} : { isGiven: c.isGiven.name }),
-  };
 }
 
 function resubmittedType({ type, kept, padding }: Resubmission): HeaderTypeText {
