@@ -4,7 +4,7 @@
  *
  * mmsghdr, 64 bytes: name 0, namelen 8, iov 16, iovlen 24, control 32, controllen 40, flags 48, len 56.
  */
-import type { Libc } from "./libc.ts";
+import { type Libc, linux } from "./libc.ts";
 
 const headerSize = 64;
 const vectorSize = 16;
@@ -12,7 +12,6 @@ const vectorSize = 16;
 const controlSize = 64;
 
 export class MessageArray {
-  readonly count: number;
   /** What recvmmsg and sendmmsg take. */
   readonly headers: Uint8Array;
   readonly #view: DataView;
@@ -20,17 +19,13 @@ export class MessageArray {
   readonly #control: DataView;
   readonly #base: bigint;
   readonly #controlBase: bigint;
-  // What the kernel has addresses of must not be collected.
-  readonly #memory: readonly Uint8Array[];
 
-  /** @param frames memory of the frames; `at` of the setters is a place in it */
+  /** @param frames memory of the frames, which must live as long as the array: the kernel has its address. `at` of the setters is a place in it */
   constructor(libc: Libc, count: number, frames: Uint8Array) {
-    this.count = count;
     // Small arrays without a buffer of their own could be moved.
     this.headers = new Uint8Array(new ArrayBuffer(count * headerSize));
     const vectors = new Uint8Array(new ArrayBuffer(count * vectorSize));
     const control = new Uint8Array(new ArrayBuffer(count * controlSize));
-    this.#memory = [this.headers, vectors, control, frames];
     this.#view = viewOf(this.headers);
     this.#vectors = viewOf(vectors);
     this.#control = viewOf(control);
@@ -41,11 +36,6 @@ export class MessageArray {
       this.#view.setBigUint64(n * headerSize + 16, vectorBase + BigInt(n * vectorSize), true);
       this.#view.setBigUint64(n * headerSize + 24, 1n, true);
     }
-  }
-
-  /** Bytes that the array holds for the kernel. */
-  get memoryBytes(): number {
-    return this.#memory.reduce((sum, part) => sum + part.length, 0);
   }
 
   /** The headers from message `n` on. */
@@ -85,8 +75,8 @@ export class MessageArray {
     const at = n * controlSize;
     return (
       this.#view.getUint32(n * headerSize + 40, true) >= 36 &&
-      this.#control.getInt32(at + 8, true) === 263 &&
-      this.#control.getInt32(at + 12, true) === 8
+      this.#control.getInt32(at + 8, true) === linux.solPacket &&
+      this.#control.getInt32(at + 12, true) === linux.packetAuxdata
     );
   }
 
