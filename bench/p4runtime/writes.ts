@@ -4,9 +4,9 @@
  * Run: npx tsx bench/p4runtime/writes.ts
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { generate } from "../../src/backends/index.ts";
+import { freePort } from "../../src/cli/freeport.ts";
 import { startSwitchProcess } from "../../src/cli/run/switchprocess.ts";
 import { hotAggregation, int32, ipv4Forwarding, program } from "../../src/dsl/index.ts";
 import { insert, P4RuntimeClient, p4infoFromBinary, type Update } from "../../src/p4runtime/index.ts";
@@ -126,15 +126,6 @@ async function onBmv2(binary: string): Promise<Rates> {
   } finally {
     child.kill();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port;
 }
 
 function show(name: string, r: Rates): void {

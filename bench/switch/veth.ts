@@ -5,11 +5,9 @@
  * IPv4 forwarding by longest prefix, 10,000 entries, TTL and checksum updated.
  * Needs root (veth pairs). Run: npx tsx bench/switch/veth.ts
  */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { generate } from "../../src/backends/index.ts";
@@ -50,6 +48,8 @@ function removePairs(): void {
     }
   }
 }
+
+const gradplane = fileURLToPath(new URL("../../bin/gradplane.js", import.meta.url));
 
 const prefix = (n: number): string => `10.${n >> 8}.${n & 0xff}.0/24`;
 
@@ -132,34 +132,18 @@ async function install(address: string): Promise<void> {
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port;
-}
-
-async function measure(
-  name: string,
-  command: string,
-  args: readonly string[],
-  grpc: number,
-): Promise<number> {
+/** The most packets per second that come out of a switch. */
+async function measure(name: string, on: "embedded" | "bmv2"): Promise<number> {
   makePairs();
-  const child: ChildProcess = spawn(command, args, { stdio: "ignore" });
+  const ports = ["-i", `0@${pairs[0][0]}`, "-i", `1@${pairs[1][0]}`, "--cpu-port", "510"];
+  const args = [gradplane, "switch", "--on", on, "--no-p4", ...ports, "--grpc-server-addr", "127.0.0.1:0"];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const [port] = openLinuxPorts([pairs[0][1]]);
   try {
-    if (port === undefined) throw new Error("no port");
-    for (let tries = 0; ; tries++) {
-      const found = await P4RuntimeClient.connect({ address: `127.0.0.1:${grpc}` }).catch(() => undefined);
-      await found?.close();
-      if (found !== undefined) break;
-      if (tries > 100) throw new Error(`${name} does not answer`);
-      await sleep(200);
-    }
-    await install(`127.0.0.1:${grpc}`);
+    const [line]: Buffer[] = await once(child.stdout, "data");
+    const grpc = /^ready grpc=(\S+)/.exec(`${line}`)?.[1];
+    if (port === undefined || grpc === undefined) throw new Error(`${name} did not start`);
+    await install(grpc);
     const { rate, loss, isSendersLimit } = await carried(port);
     const lost = `${(100 * loss).toFixed(1)} % lost${isSendersLimit ? ", the sender can no more" : ""}`;
     console.log(
@@ -168,53 +152,17 @@ async function measure(
     return rate;
   } finally {
     child.kill();
+    if (child.exitCode === null) await once(child, "exit");
     await port?.close();
     removePairs();
   }
 }
 
 removePairs();
-const interfaces = ["-i", `0@${pairs[0][0]}`, "-i", `1@${pairs[1][0]}`];
-const folder = mkdtempSync(join(tmpdir(), "gradplane-veth-"));
-writeFileSync(join(folder, "veth.json"), bytes("veth.json"));
-const gradplane = fileURLToPath(new URL("../../bin/gradplane.js", import.meta.url));
-const ours = await freePort();
-const embedded = await measure(
-  "embedded switch",
-  process.execPath,
-  [
-    gradplane,
-    "switch",
-    "--no-p4",
-    ...interfaces,
-    "--cpu-port",
-    "510",
-    "--grpc-server-addr",
-    `127.0.0.1:${ours}`,
-  ],
-  ours,
-);
-const binary = realTool("SIMPLE_SWITCH_GRPC", "simple_switch_grpc");
-if (binary === undefined) console.log("simple_switch_grpc is not here (SIMPLE_SWITCH_GRPC): no comparison");
+const embedded = await measure("embedded switch", "embedded");
+if (realTool("SIMPLE_SWITCH_GRPC", "simple_switch_grpc") === undefined)
+  console.log("simple_switch_grpc is not here (SIMPLE_SWITCH_GRPC): no comparison");
 else {
-  const [grpc, thrift] = [await freePort(), await freePort()];
-  const server = ["--grpc-server-addr", `127.0.0.1:${grpc}`, "--cpu-port", "510"];
-  const bmv2 = await measure(
-    "simple_switch_grpc",
-    binary,
-    [
-      "--no-p4",
-      ...interfaces,
-      "--device-id",
-      "1",
-      "--thrift-port",
-      `${thrift}`,
-      "--log-level",
-      "off",
-      "--",
-      ...server,
-    ],
-    grpc,
-  );
+  const bmv2 = await measure("simple_switch_grpc", "bmv2");
   console.log(`ratio ${(embedded / bmv2).toFixed(1)} (above 1: the embedded switch is faster)`);
 }

@@ -1,12 +1,12 @@
 /** `gradplane switch --on bmv2`: the same arguments, but simple_switch_grpc does the work. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { accessSync, constants, existsSync } from "node:fs";
-import { createServer } from "node:net";
-import { delimiter, join } from "node:path";
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { onPath } from "../backends/onpath.ts";
 import type { P4Info } from "../p4info/index.ts";
 import { P4RuntimeClient } from "../p4runtime/index.ts";
 import { EnvironmentError } from "./exit.ts";
+import { freePort } from "./freeport.ts";
 
 export interface Bmv2Request {
   readonly ports: readonly { readonly number: number; readonly name: string }[];
@@ -112,28 +112,10 @@ async function stop(child: ChildProcess): Promise<void> {
 function findBmv2(): string {
   const named = process.env.SIMPLE_SWITCH_GRPC;
   if (named !== undefined && named !== "") return named;
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  const found = folders.map((folder) => join(folder, "simple_switch_grpc")).find(isExecutable);
+  const found = onPath("simple_switch_grpc", process.env.PATH);
   if (found === undefined)
     throw new EnvironmentError(
       "simple_switch_grpc is not on the PATH; set SIMPLE_SWITCH_GRPC, or see bmv2/README.md for how to get it",
     );
   return found;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return address === null || typeof address === "string" ? 0 : address.port;
 }

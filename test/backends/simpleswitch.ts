@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { Client, credentials } from "@grpc/grpc-js";
+import { freePort } from "../../src/cli/freeport.ts";
 import { decode, encode, MessageType, p4infoFromText } from "../../src/p4info/index.ts";
 import { insert, type MatchInput, P4RuntimeClient } from "../../src/p4runtime/index.ts";
 import type { Switch } from "../../src/switch/switch.ts";
@@ -193,13 +193,4 @@ function matchInput(field: MatchField | undefined): MatchInput {
     case "range":
       return { low: field.low, high: field.high };
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

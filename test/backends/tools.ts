@@ -1,21 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { onPath } from "../../src/backends/onpath.ts";
 
 /** The program that the variable names, or the one on the PATH, or undefined. */
 export function findTool(variable: string, program: string): string | undefined {
   const named = process.env[variable];
   if (named !== undefined && named !== "") return named;
-  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
-    const path = join(folder, program);
-    try {
-      accessSync(path, constants.X_OK);
-      return path;
-    } catch {
-      // not in this folder
-    }
-  }
-  return undefined;
+  return onPath(program, process.env.PATH);
 }
 
 /** Tools that tests want, with one line on those that are missing. */

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
 import { generate } from "../../src/backends/index.ts";
+import { freePort } from "../../src/cli/freeport.ts";
 import { hotAggregation, int32, ipv4Forwarding, program } from "../../src/dsl/index.ts";
 import { p4infoFromBinary } from "../../src/p4info/index.ts";
 import { P4RuntimeError, P4RuntimeWriteError } from "../../src/p4runtime/call-error.ts";
@@ -15,14 +15,6 @@ import { findTools } from "../backends/tools.ts";
 import { stopAfterTest } from "./bench.ts";
 
 const { bmv2 } = findTools({ bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"] });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** Starts BMv2 without a program, and connects as soon as it answers. */
 async function startBmv2(binary: string): Promise<P4RuntimeClient> {

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { isExecutable, onPath } from "../../onpath.ts";
 
 /** The two programs that make a Tofino binary of P4, both of p4lang/p4c (backends/tofino). */
 export interface Compilers {
@@ -37,18 +36,8 @@ function find(
   environment: NodeJS.ProcessEnv,
 ): string | undefined {
   const named = environment[variable];
-  const candidates =
-    named !== undefined && named !== ""
-      ? [named]
-      : (environment.PATH ?? "").split(delimiter).map((folder) => join(folder, program));
-  return candidates.find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  if (named === undefined || named === "") return onPath(program, environment.PATH);
+  return isExecutable(named) ? named : undefined;
 }
 
 export interface Ran {
