@@ -20,6 +20,15 @@ export function resolveEndpoint({ mac, ip }: Endpoint): NetworkAddress {
   return { mac: parseMac(mac), ip: parseIpv4(ip) };
 }
 
+/** The same for one who has an error of his own: `refuse` is given the reason. */
+export function resolveOr(endpoint: Endpoint, refuse: (why: string) => never): NetworkAddress {
+  try {
+    return resolveEndpoint(endpoint);
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
 /** Addressing of a datagram between two parties that use the same port number at both ends. */
 export function addressingBetween(from: NetworkAddress, to: NetworkAddress, port: number): Addressing {
   return { srcMac: from.mac, dstMac: to.mac, srcIp: from.ip, dstIp: to.ip, srcPort: port, dstPort: port };

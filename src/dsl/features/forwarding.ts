@@ -12,7 +12,7 @@ import {
   lpm,
   type Steps,
 } from "../steps.ts";
-import type { NamedConstant } from "../value.ts";
+import type { NamedConstant, Variable } from "../value.ts";
 import { internet } from "./internet.ts";
 import { internet6, isForwarding6 } from "./internet6.ts";
 import { hasGroups, nextHopGroup } from "./nexthopgroup.ts";
@@ -65,10 +65,7 @@ function buildForwarding(p: ProgramBuilder, routes: number): void {
     defaultAction: noRoute,
     counter: "route_counter",
   });
-  const refuse = (s: Steps, reason: (typeof FORWARDING_EVENTS)[number]): void => {
-    s.drop(reason.replace("drop_", ""));
-    s.set(event, code[reason]);
-  };
+  const refuse = refusing(event, code);
   c.apply((s) => {
     s.if(
       intrinsic.parser_failed,
@@ -112,6 +109,17 @@ export function routedBy(p: ProgramBuilder) {
           ),
         );
     },
+  };
+}
+
+/** Drops a packet, and says so by the code of the event; the reason is the event's name without `drop_`. */
+export function refusing<E extends string>(
+  event: Variable<BitType<8>>,
+  code: Readonly<Record<E, NamedConstant<BitType<8>>>>,
+): (s: Steps, reason: E) => void {
+  return (s, reason) => {
+    s.drop(reason.replace("drop_", ""));
+    s.set(event, code[reason]);
   };
 }
 

@@ -2,8 +2,8 @@ import { bit } from "../../ir/index.ts";
 import { callSite } from "../callsite.ts";
 import { onlyKnown } from "../options.ts";
 import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
-import { lpm, type Steps } from "../steps.ts";
-import { forwardingState, routeActions, routedBy } from "./forwarding.ts";
+import { lpm } from "../steps.ts";
+import { forwardingState, refusing, routeActions, routedBy } from "./forwarding.ts";
 import { internet } from "./internet.ts";
 import { internet6 } from "./internet6.ts";
 
@@ -58,10 +58,7 @@ function buildForwarding6(p: ProgramBuilder, routes: number): void {
     defaultAction: noRoute,
     counter: "route_counter",
   });
-  const refuse = (s: Steps, reason: (typeof FORWARDING6_EVENTS)[number]): void => {
-    s.drop(reason.replace("drop_", ""));
-    s.set(event, code[reason]);
-  };
+  const refuse = refusing(event, code);
   const isMulticast = ipv6.dst_addr.slice(127, 120).eq(0xff);
   const isLinkLocal = ipv6.dst_addr.slice(127, 118).eq(0x3fa).or(ipv6.src_addr.slice(127, 118).eq(0x3fa));
   c.apply((s) => {

@@ -1,4 +1,4 @@
-import { type Endpoint, type NetworkAddress, resolveEndpoint } from "../endpoint.ts";
+import { type Endpoint, type NetworkAddress, resolveOr } from "../endpoint.ts";
 import { DlcpError } from "./errors.ts";
 import type { ImportanceRule } from "./importance.ts";
 import type { RateOptions } from "./ratecontrol.ts";
@@ -104,13 +104,7 @@ export function layoutOf(job: DlcpJob): DlcpLayout {
     for (const host of [...t.senders, ...t.receivers])
       if (job.hosts[host] === undefined) refuse(`tensor ${i} names host ${host}, which is not there`);
   }
-  const resolve = (endpoint: Endpoint): NetworkAddress => {
-    try {
-      return resolveEndpoint(endpoint);
-    } catch (error) {
-      return refuse(error instanceof Error ? error.message : String(error));
-    }
-  };
+  const resolve = (endpoint: Endpoint): NetworkAddress => resolveOr(endpoint, refuse);
   return {
     ...{ job, segment, addresses: job.hosts.map(resolve) },
     senders: job.tensors.map((t) => new Set(t.senders)),

@@ -1,5 +1,5 @@
 import { trafficPlan } from "../../wire/trafficclass.ts";
-import { type Endpoint, type NetworkAddress, resolveEndpoint } from "../endpoint.ts";
+import { type Endpoint, type NetworkAddress, resolveOr } from "../endpoint.ts";
 import { type CongestionControl, FixedWindow } from "../message/congestion.ts";
 import type { HubOptions, HubParties } from "../message/hub.ts";
 import { P3Error } from "./errors.ts";
@@ -64,13 +64,7 @@ export function layoutOf(job: P3Job): P3Layout {
     refuse(`slices of at most ${discipline.limit} parameters`);
   for (const [layer, size] of layers.entries())
     if (!Number.isInteger(size) || size < 0) refuse(`layer ${layer} has ${size} parameters`);
-  const resolve = (endpoint: Endpoint): NetworkAddress => {
-    try {
-      return resolveEndpoint(endpoint);
-    } catch (error) {
-      return refuse(error instanceof Error ? error.message : String(error));
-    }
-  };
+  const resolve = (endpoint: Endpoint): NetworkAddress => resolveOr(endpoint, refuse);
   return {
     discipline,
     layers,
