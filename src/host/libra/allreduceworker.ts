@@ -298,8 +298,7 @@ export class AllreduceWorker implements HostMachine<AllreduceEvent, AllreduceAct
     }
     try {
       checkAllreduceLayout(layout);
-      const grid = ({ job, lanes, rows, mode }: AllreduceLayout) =>
-        JSON.stringify([job, lanes, rows, mode, layout.workers.length]);
+      const grid = ({ job, lanes, rows, mode }: AllreduceLayout) => JSON.stringify([job, lanes, rows, mode]);
       if (grid(previous) !== grid(layout))
         throw new LibraError("layout_invalid", "layout: a job keeps its number, rows, lanes and mode");
       if (layout.mode.name === "block" && this.#rows.some((row) => row.current !== undefined))
