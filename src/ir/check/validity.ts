@@ -5,7 +5,7 @@ import { expressionsOfStep, successorsOf } from "../parserstates.ts";
 import type { Action, ParserState, ParserStep, Program, Table } from "../program.ts";
 import type { SourceLocation } from "../source.ts";
 import type { ApplyTable, Block, Statement, StraightStatement } from "../statements.ts";
-import { expressionsOf, targetOf } from "../walk.ts";
+import { expressionsOf, placedStatements, targetOf } from "../walk.ts";
 import type { Names } from "./names.ts";
 
 type Report = (d: Diagnostic) => void;
@@ -123,8 +123,9 @@ class ValidityFlow {
     const parsed = this.#parser();
     const ingress = this.#gress(this.#program.ingress, parsed);
     const sent = ingress.where(this.#dropped, false);
-    const clones = this.#clones() ? parsed : Worlds.none;
-    this.#gress(this.#program.egress, sent.with(clones));
+    // A clone leaves ingress as the parser made it.
+    const clones = [...placedStatements(this.#program)].some(([s]) => s.kind === "clone");
+    this.#gress(this.#program.egress, clones ? sent.with(parsed) : sent);
   }
 
   #gress(block: Block, before: Worlds): Worlds {
@@ -132,20 +133,6 @@ class ValidityFlow {
     this.#conditions = 0;
     const end = this.#block(block, before);
     return end.with(this.#ended);
-  }
-
-  #clones(): boolean {
-    const blocks = this.#program.controls.flatMap((c) =>
-      c.actions.map((a) => a.body as Block).concat([c.apply]),
-    );
-    const has = (b: Block): boolean =>
-      b.some(
-        (s) =>
-          s.kind === "clone" ||
-          (s.kind === "if" && (has(s.whenTrue) || has(s.whenFalse))) ||
-          (s.kind === "applyTable" && (has(s.hit) || has(s.miss))),
-      );
-    return [...blocks, this.#program.ingress].some(has);
   }
 
   /** The packets that the parser accepts; those that it rejects when it accepts none. */
