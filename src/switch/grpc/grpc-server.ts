@@ -115,8 +115,8 @@ export class GrpcServer {
   abort(): void {
     clearInterval(this.#keepalive);
     this.#listener.close();
-    for (const session of [...this.#sessions.keys()]) session.destroy();
-    for (const socket of this.#sockets) socket.destroy();
+    // Sessions that are ended first would say goodbye, and tell their calls that they went well.
+    for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
   #accept(session: ServerHttp2Session): void {
