@@ -6,7 +6,7 @@ import { localPart, type Names } from "../p4text/names.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import { exactLog2, isTofinoHash, tofinoHashes } from "./externs.ts";
 import { type FlowFacts, isDropPort } from "./flow.ts";
-import { checksumFailed, RECIRCULATION_PORT } from "./intrinsics.ts";
+import { checksumFailed, MIRROR_CLONE, ORIGIN_CLONE, RECIRCULATION_PORT, RESUBMIT } from "./intrinsics.ts";
 import type { Gress, LocalTarget, StatefulProgram, Step, TnaDigest, Unit } from "./lowered.ts";
 import type { Refuse } from "./refuse.ts";
 import { cellProgram, indexOf } from "./salu.ts";
@@ -67,7 +67,7 @@ function stepOf(
       return [];
     case "resubmit":
       return [
-        architecture("ig_dprsr_md.resubmit_type", constantOf("RESUBMIT", 1n, 3)),
+        architecture("ig_dprsr_md.resubmit_type", constantOf("RESUBMIT", BigInt(RESUBMIT), 3)),
         ...(context.facts.afterDrop.has(s) ? [undone] : []),
       ];
     case "recirculate":
@@ -223,13 +223,13 @@ function cloneSteps(session: Expression, { clone }: StepContext): readonly Step[
     {
       kind: "architecture",
       field: "ig_dprsr_md.mirror_type",
-      value: { kind: "parameter", name: "MIRROR_CLONE", type: bit(3) },
+      value: constantOf("MIRROR_CLONE", BigInt(MIRROR_CLONE), 3),
     },
     { kind: "assign", target: target(clone.session, 10), value: resized(id, 10) },
     {
       kind: "assign",
       target: target(clone.origin, 8),
-      value: { kind: "parameter", name: "ORIGIN_CLONE", type: bit(8) },
+      value: constantOf(ORIGIN_CLONE, 1n, 8),
     },
   ];
 }

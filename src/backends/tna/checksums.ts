@@ -225,7 +225,7 @@ function number(value: bigint, width: number): Expression {
 export function checksumText(c: Program["checksums"][number]): ChecksumText {
   return {
     instance: `${c.header}_checksum`,
-    target: `hdr.${c.target.header}.${c.target.field}`,
+    target: c.target,
     fields: c.fields,
   };
 }
@@ -233,7 +233,7 @@ export function checksumText(c: Program["checksums"][number]): ChecksumText {
 export function incrementalText(c: IncrementalChecksum): ChecksumText {
   return {
     instance: c.instance,
-    target: `hdr.${c.target.header}.${c.target.field}`,
+    target: c.target,
     fields: [...c.taken.flatMap((t) => t.fields.filter((f) => f !== c.target)), c.rest],
     ...(c.isGiven === undefined ? {} : { isGiven: c.isGiven.name }),
   };

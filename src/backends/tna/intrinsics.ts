@@ -9,8 +9,13 @@ export interface IntrinsicNames {
   readonly bridge: string;
 }
 
-/** Value of the bridge header's first field. */
+/** Values of the bridge header's first field: 0 and 1. */
+export const ORIGIN_INGRESS = "ORIGIN_INGRESS";
 export const ORIGIN_CLONE = "ORIGIN_CLONE";
+
+/** Values by which the deparser of ingress knows what to do beside sending: what is mirrored, what is resubmitted. */
+export const MIRROR_CLONE = 1;
+export const RESUBMIT = 1;
 
 /** The port of pipe 0 from which packets come back to ingress. */
 export const RECIRCULATION_PORT = "RECIRCULATION_PORT";

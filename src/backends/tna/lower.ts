@@ -153,7 +153,10 @@ class ProgramLowering {
             bridged.reduce((sum, m) => sum + Math.ceil(this.#metadataWidth(m) / 8), 0),
           origin,
           ingressPort: needs.ingressPort,
-          metadata: bridged,
+          metadata: bridged.flatMap((name): readonly Member[] => {
+            const field = metadataOf(p, name);
+            return field === undefined ? [] : [{ name, type: field.type }];
+          }),
         }
       : undefined;
     const inEgress = new Set([...needs.clone, ...needs.sent]);
@@ -258,10 +261,7 @@ class ProgramLowering {
       if (padding > 0) fields.push({ name: `${name}_padding`, type: bit(padding), isPadding: true });
     };
     if (bridge.ingressPort) padded("ingress_port", 9, bit(9));
-    for (const name of bridge.metadata) {
-      const field = metadataOf(this.#program, name);
-      if (field !== undefined) padded(name, widthOf(field.type), field.type);
-    }
+    for (const { name, type } of bridge.metadata) padded(name, widthOf(type), type);
     return { name: bridge.type, doc: "Brings to egress what only ingress knows.", fields };
   }
 

@@ -70,8 +70,8 @@ export interface Bridge {
   /** Tells clones from packets that ingress sends. */
   readonly origin: boolean;
   readonly ingressPort: boolean;
-  /** Metadata that egress reads. */
-  readonly metadata: readonly string[];
+  /** Metadata that egress reads, which have their place here. */
+  readonly metadata: readonly Member[];
 }
 
 export interface CloneNames {
@@ -117,12 +117,13 @@ export interface TnaParser {
 
 export interface TnaState {
   readonly name: string;
-  /** P4 statements in front of the steps. */
-  readonly first: readonly string[];
+  /** What comes in front of the steps of the program. */
+  readonly first: readonly Opening[];
   readonly steps: readonly ParserStep[];
   /** What is taken out of a checksum, behind the steps. */
   readonly taken?: readonly TakenOut[];
-  readonly after: readonly string[];
+  /** Headers whose checksum is verified last, and the metadata that say that it was wrong. */
+  readonly verified: readonly { readonly header: string; readonly flag: string }[];
   readonly transition:
     | { readonly kind: "goto"; readonly next: string }
     | {
@@ -137,6 +138,22 @@ export interface TnaState {
       };
 }
 
+/** What Tofino's parsers do beside what the program asks for. */
+export type Opening =
+  /** Takes the intrinsic metadata that stand in front of every packet. */
+  | { readonly kind: "intrinsicMetadata" }
+  /** Passes over the data of the port. */
+  | { readonly kind: "portData" }
+  /** All metadata start as zero. */
+  | { readonly kind: "clearMetadata" }
+  | { readonly kind: "startHeader"; readonly header: string }
+  | { readonly kind: "extract"; readonly header: string }
+  | {
+      readonly kind: "set";
+      readonly target: MetadataReference | FieldReference;
+      readonly value: Expression;
+    };
+
 export interface TakenOut {
   readonly instance: string;
   readonly fields: readonly Expression[];
@@ -146,7 +163,7 @@ export interface TakenOut {
 
 export interface ChecksumText {
   readonly instance: string;
-  readonly target: string;
+  readonly target: FieldReference;
   readonly fields: readonly Expression[];
   /** Metadata: the checksum is renewed only where this is 1, and 0 is written as 0xffff. */
   readonly isGiven?: string;

@@ -3,8 +3,17 @@ import { bit, extractedBy, instanceOf, widthOf } from "../../ir/index.ts";
 import { Names } from "../p4text/names.ts";
 import type { IncrementalChecksum } from "./checksums.ts";
 import { bytesBefore, checkReparse, type EgressNeeds, longestPath, prunedStates } from "./egress.ts";
-import { ORIGIN_CLONE } from "./intrinsics.ts";
-import type { Bridge, CloneNames, Resubmission, TakenOut, TnaParser, TnaState } from "./lowered.ts";
+import { ORIGIN_CLONE, ORIGIN_INGRESS } from "./intrinsics.ts";
+import type {
+  Bridge,
+  CloneNames,
+  Member,
+  Opening,
+  Resubmission,
+  TakenOut,
+  TnaParser,
+  TnaState,
+} from "./lowered.ts";
 import { checkReread } from "./parsersteps.ts";
 import type { Refuse } from "./refuse.ts";
 
@@ -77,17 +86,14 @@ function ingressParser(
         i > 0 || resubmission !== undefined
           ? []
           : [
-              "packet.extract(ig_intr_md);",
-              "packet.advance(PORT_METADATA_SIZE);",
+              { kind: "intrinsicMetadata" },
+              { kind: "portData" },
               ...cleared(hasMetadata),
               ...bridgeStart(bridge),
             ],
       steps: s.steps,
       taken: incremental.flatMap((c) => takenIn(s, c)),
-      after: checked.flatMap((c) => [
-        `${c.header}_checksum.add(hdr.${c.header});`,
-        `meta.${c.flag} = ${c.header}_checksum.verify();`,
-      ]),
+      verified: checked,
       transition: renamed(s.transition, to),
     };
   });
@@ -115,24 +121,22 @@ function entries(
 ): readonly TnaState[] {
   const [first, again] = [names.take("parse_port_data"), names.take("parse_resubmitted")];
   const flag: Expression = { kind: "parameter", name: "ig_intr_md.resubmit_flag", type: bit(1) };
-  const text = (m: Resubmission["kept"][number]["source"]): string =>
-    m.kind === "metadata" ? `meta.${m.name}` : `hdr.${m.header}.${m.field}`;
   // Of those, a parser state may write a value only once.
   const isKept = (field: string): boolean =>
-    kept.some((k) => text(k.source) === `hdr.${bridge?.header}.${field}`);
+    kept.some(({ source: m }) => m.kind === "field" && m.header === bridge?.header && m.field === field);
   const [later, always] = [true, false].map((wanted) =>
-    (bridge?.metadata ?? []).filter((m) => isKept(m) === wanted),
+    (bridge?.metadata ?? []).filter((m) => isKept(m.name) === wanted),
   );
   return [
     {
       name: "start",
       first: [
-        "packet.extract(ig_intr_md);",
+        { kind: "intrinsicMetadata" },
         ...cleared(hasMetadata),
         ...bridgeStart(bridge === undefined ? undefined : { ...bridge, metadata: always ?? [] }),
       ],
       steps: [],
-      after: [],
+      verified: [],
       transition: {
         kind: "select",
         keys: [flag],
@@ -142,22 +146,25 @@ function entries(
     },
     {
       name: first,
-      first: [
-        "packet.advance(PORT_METADATA_SIZE);",
-        ...(later ?? []).map((m) => `hdr.${bridge?.header}.${m} = 0;`),
-      ],
+      first: [{ kind: "portData" }, ...(bridge === undefined ? [] : zeros(bridge.header, later ?? []))],
       steps: [],
-      after: [],
+      verified: [],
       transition: { kind: "goto", next: packet },
     },
     {
       name: again,
       first: [
-        `packet.extract(hdr.${header});`,
-        ...kept.map((k) => `${text(k.source)} = hdr.${header}.${k.name};`),
+        { kind: "extract", header },
+        ...kept.map(
+          (k): Opening => ({
+            kind: "set",
+            target: k.source,
+            value: { kind: "field", header, field: k.name, type: k.type },
+          }),
+        ),
       ],
       steps: [],
-      after: [],
+      verified: [],
       transition: { kind: "goto", next: packet },
     },
   ];
@@ -176,15 +183,32 @@ function takenIn(state: ParserState, c: IncrementalChecksum): readonly TakenOut[
 }
 
 /** Tofino's containers hold what the packet before left there. The compiler clears only those that are read before they are written. */
-function cleared(hasMetadata: boolean): readonly string[] {
-  return hasMetadata ? ["meta = {...};"] : [];
+function cleared(hasMetadata: boolean): readonly Opening[] {
+  return hasMetadata ? [{ kind: "clearMetadata" }] : [];
 }
 
-function bridgeStart(bridge: Bridge | undefined): readonly string[] {
+function bridgeStart(bridge: Bridge | undefined): readonly Opening[] {
   if (bridge === undefined) return [];
-  const fields = bridge.metadata.map((m) => `hdr.${bridge.header}.${m} = 0;`);
-  const origin = bridge.origin ? [`hdr.${bridge.header}.origin = ORIGIN_INGRESS;`] : [];
-  return [`hdr.${bridge.header}.setValid();`, ...origin, ...fields];
+  const { header } = bridge;
+  const type = bit(8);
+  const origin: Opening = {
+    kind: "set",
+    target: { kind: "field", header, field: "origin", type },
+    value: { kind: "constant", type, value: 0n, named: { name: ORIGIN_INGRESS, type } },
+  };
+  return [
+    { kind: "startHeader", header },
+    ...(bridge.origin ? [origin] : []),
+    ...zeros(header, bridge.metadata),
+  ];
+}
+
+function zeros(header: string, fields: readonly Member[]): readonly Opening[] {
+  return fields.map(({ name, type }) => ({
+    kind: "set",
+    target: { kind: "field", header, field: name, type },
+    value: { kind: "constant", type, value: 0n },
+  }));
 }
 
 function egressParser(
@@ -206,7 +230,7 @@ function egressParser(
         first: [],
         // What the states of ingress keep in metadata comes with the bridge header.
         steps: s.steps.filter((step) => step.kind !== "assign"),
-        after: [],
+        verified: [],
         transition:
           t.kind === "goto"
             ? { ...t, next: to(t.next) }
@@ -216,15 +240,15 @@ function egressParser(
   };
   const sentStates = renamed(sent, "sent");
   const clonedStates = renamed(cloned, both ? "of_clone" : "clone");
-  const first: string[] = ["packet.extract(eg_intr_md);", ...cleared(hasMetadata)];
+  const first: readonly Opening[] = [{ kind: "intrinsicMetadata" }, ...cleared(hasMetadata)];
   const sentTo = sentStates[0]?.name ?? "accept";
   const clonedTo = clonedStates[0]?.name ?? "accept";
   const isClone = { name: ORIGIN_CLONE, type: { kind: "bit", width: 8 } } as const;
   const start: TnaState = {
     name: "start",
-    first: bridge === undefined ? first : [...first, `packet.extract(hdr.${bridge.header});`],
+    first: bridge === undefined ? first : [...first, { kind: "extract", header: bridge.header }],
     steps: [],
-    after: [],
+    verified: [],
     transition:
       bridge?.origin !== true || sentTo === clonedTo
         ? { kind: "goto", next: sentTo }

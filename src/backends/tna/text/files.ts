@@ -204,7 +204,7 @@ function deparserView(
 function checksum(c: ChecksumText, place: Place): Doc {
   const fields = c.fields.map((f) => expression(f, scopeOf(place), true));
   const update = concat(
-    `${c.target} = ${c.instance}.update(`,
+    `hdr.${c.target.header}.${c.target.field} = ${c.instance}.update(`,
     group("{", nest(line, join(concat(",", line), fields)), line, "}"),
     c.isGiven === undefined ? ");" : ", true);",
   );

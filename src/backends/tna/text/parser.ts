@@ -2,7 +2,7 @@ import type { ParserStep } from "../../../ir/index.ts";
 import { expression } from "../../p4text/expressions.ts";
 import { braces, concat, type Doc, group, line, list, nest } from "../../p4text/layout.ts";
 import { keySet } from "../../p4text/literals.ts";
-import type { TakenOut, TnaParser, TnaState } from "../lowered.ts";
+import type { Gress, Opening, TakenOut, TnaParser, TnaState } from "../lowered.ts";
 import { type Place, scopeOf } from "./blocks.ts";
 
 /** The parser's states. */
@@ -12,12 +12,37 @@ export function parserStates(parser: TnaParser, place: Place): readonly Doc[] {
 
 function stateText(state: TnaState, place: Place): Doc {
   return braces(`state ${state.name}`, [
-    ...state.first,
+    ...state.first.map((o) => openingText(o, place)),
     ...state.steps.map((s) => stepText(s, place)),
     ...(state.taken ?? []).flatMap((t) => takenText(t, place)),
-    ...state.after,
+    ...state.verified.flatMap(({ header, flag }) => [
+      `${header}_checksum.add(hdr.${header});`,
+      `meta.${flag} = ${header}_checksum.verify();`,
+    ]),
     transition(state, place),
   ]);
+}
+
+const INTRINSIC_METADATA: Readonly<Record<Gress, string>> = { ingress: "ig_intr_md", egress: "eg_intr_md" };
+
+function openingText(o: Opening, place: Place): Doc {
+  switch (o.kind) {
+    case "intrinsicMetadata":
+      return `packet.extract(${INTRINSIC_METADATA[place.gress]});`;
+    case "portData":
+      return "packet.advance(PORT_METADATA_SIZE);";
+    case "clearMetadata":
+      return "meta = {...};";
+    case "startHeader":
+      return `hdr.${o.header}.setValid();`;
+    case "extract":
+      return `packet.extract(hdr.${o.header});`;
+    case "set": {
+      const to =
+        o.target.kind === "metadata" ? `meta.${o.target.name}` : `hdr.${o.target.header}.${o.target.field}`;
+      return concat(`${to} = `, expression(o.value, scopeOf(place)), ";");
+    }
+  }
 }
 
 function stepText(s: ParserStep, place: Place): Doc {
