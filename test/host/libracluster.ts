@@ -68,6 +68,8 @@ export class LibraCluster {
   readonly pulled = new Map<number, Map<number, Float32Array>>();
   readonly errors = new Map<number | "server", LibraError[]>();
   readonly left: number[] = [];
+  /** Where workers that started again went on. */
+  readonly resumed = new Map<number, number>();
   /** Every RESULT that an aggregator sent to the server unasked. */
   readonly results: AggregationMessage[] = [];
   readonly nodes = new Map<string, AggregatorNode>();
@@ -89,19 +91,24 @@ export class LibraCluster {
     this.moveServer = this.network.addHost(layout.server.ip, this.server, (action) => {
       if (action.type === "error") this.#error("server", action.error);
     });
-    for (const { member, ip } of layout.workers) {
-      const machine = new LibraWorker(layout, member, options);
-      this.finished.set(member, []);
-      this.pulled.set(member, new Map());
-      const dispatch = this.network.addHost(ip, machine, (action) => {
-        if (action.type === "finished") this.finished.get(member)?.push(action.round);
-        else if (action.type === "pulled") this.pulled.get(member)?.set(action.request, action.values);
-        else if (action.type === "left") this.left.push(member);
-        else this.#error(member, action.error);
-      });
-      this.workers.set(member, { machine, dispatch });
-    }
+    for (const { member } of layout.workers) this.startWorker(layout, member, options);
     if (layout.aggregator.ip !== layout.server.ip) this.addSwitch(layout);
+  }
+
+  /** Starts a worker, or starts it again: what it knew is gone. */
+  startWorker(layout: JobLayout, member: number, options: Partial<LibraOptions> = {}): void {
+    const ip = layout.workers.find((worker) => worker.member === member)?.ip ?? "";
+    const machine = new LibraWorker(layout, member, options);
+    this.finished.set(member, []);
+    this.pulled.set(member, new Map());
+    const dispatch = this.network.addHost(ip, machine, (action) => {
+      if (action.type === "finished") this.finished.get(member)?.push(action.round);
+      else if (action.type === "pulled") this.pulled.get(member)?.set(action.request, action.values);
+      else if (action.type === "left") this.left.push(member);
+      else if (action.type === "resumed") this.resumed.set(member, action.round);
+      else this.#error(member, action.error);
+    });
+    this.workers.set(member, { machine, dispatch });
   }
 
   /** Puts a switch on the network and the job on it. */

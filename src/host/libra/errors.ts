@@ -6,6 +6,8 @@ export type LibraErrorCode =
   | "aggregator_unreachable"
   /** The parameter server does not answer. */
   | "server_unreachable"
+  /** The job goes on with a newer life of this worker: this one is over. */
+  | "replaced"
   /** A worker has been silent for too long while others wait. */
   | "worker_lost"
   /** Some worker's value is NaN or infinite, so that its sum is no number. */

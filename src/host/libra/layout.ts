@@ -6,6 +6,11 @@ import { LibraError } from "./errors.ts";
 export interface WorkerEndpoint extends Endpoint {
   /** Member number 0..31: the worker's bit. */
   readonly member: number;
+  /**
+   * Which life of the worker this is, 0..255: 0 when absent. One that starts again has forgotten what it sent, so it gets a new life, and with
+   * it a new generation: what the former life contributed to open rounds does not count.
+   */
+  readonly life?: number;
 }
 
 /**
@@ -84,6 +89,7 @@ export function checkLayout(layout: JobLayout): JobLayout {
   checkInteger("number of workers", layout.workers.length, 1, Math.min(MAX_WORKERS, layout.mode.workers));
   for (const worker of layout.workers) {
     checkInteger("worker's member number", worker.member, 0, MAX_WORKERS - 1);
+    checkInteger(`life of worker ${worker.member}`, worker.life ?? 0, 0, 255);
     checkEndpoint(`worker ${worker.member}`, worker);
   }
   if (new Set(layout.workers.map((worker) => worker.member)).size !== layout.workers.length)

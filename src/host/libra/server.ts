@@ -88,6 +88,7 @@ export type ServerCounter =
 /** One worker as the server sees it. */
 interface Peer {
   readonly member: number;
+  readonly life: number;
   address: NetworkAddress;
   readonly channel: ReliableChannel;
   readonly silence: SilenceMeter;
@@ -152,6 +153,11 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
       messagesResent: channels.reduce((sum, c) => sum + c.resent, 0),
       messageDuplicates: channels.reduce((sum, c) => sum + c.duplicates, 0),
     };
+  }
+
+  /** Who takes part, and in which life. */
+  get #lives(): string {
+    return this.#members.map((member) => `${member}/${this.#peers.get(member)?.life}`).join();
   }
 
   /** The golden aggregator's counters while the job runs without a switch. */
@@ -305,10 +311,11 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
       this.#actions.push({ type: "error", error });
       return undefined;
     }
-    const before = this.#members.join();
+    const before = this.#lives;
+    const lives = new Map([...this.#peers.values()].map((peer) => [peer.member, peer.life]));
     const hasSameRows = isSamePlacement(previous, layout);
     this.#adopt(layout);
-    const hasSameMembers = before === this.#members.join();
+    const hasSameMembers = before === this.#lives;
     if (!hasSameRows || !hasSameMembers) {
       this.#slotBases.clear();
       this.#slotBases.set(layout.generation, layout.slotBase);
@@ -316,7 +323,8 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
     if (!hasBegun) {
       this.#rounds = [this.#newRound(this.#rounds[0].round), this.#newRound(this.#rounds[1].round)];
     } else if (!hasSameMembers) {
-      for (const round of this.#rounds) round.restart(this.#members);
+      const stayed = [...this.#peers.values()].filter((peer) => peer.life === lives.get(peer.member));
+      for (const round of this.#rounds) round.restart(stayed.map((peer) => peer.member));
     }
     for (const peer of this.#peers.values()) peer.channel.retry(now);
     this.#reported.clear();
@@ -336,16 +344,16 @@ export class LibraServer implements HostMachine<ServerEvent, ServerAction> {
       if (!this.#members.includes(member)) this.#peers.delete(member);
     for (const worker of layout.workers) {
       const address = resolveEndpoint(worker);
-      const known = this.#peers.get(worker.member);
-      if (known !== undefined) known.address = address;
-      else
-        this.#peers.set(worker.member, {
-          member: worker.member,
-          address,
-          channel: new ReliableChannel(layout.job, worker.member, this.#options),
-          silence: new SilenceMeter(this.#options.heartbeat),
-          state: "present",
-        });
+      const { member, life = 0 } = worker;
+      const known = this.#peers.get(member);
+      if (known?.life === life) known.address = address;
+      else {
+        const channel = new ReliableChannel(layout.job, member, this.#options, life);
+        // One that starts again knows no round. While it takes part none can finish without it, so this stays true until it is heard.
+        if (life > 0) channel.send(MessageKind.CONFIRM, (this.#rounds[0].round - 1) >>> 0, new Uint8Array(0));
+        const silence = new SilenceMeter(this.#options.heartbeat);
+        this.#peers.set(member, { member, life, address, channel, silence, state: "present" });
+      }
     }
     this.#aggregator = undefined;
     if (!isServerOnly(layout)) return;

@@ -93,14 +93,17 @@ export class ServerRound {
     return "taken";
   }
 
-  /** Takes back all that arrived: the set of workers has changed, and sums with the old set mean nothing. */
-  restart(members: readonly number[]): void {
+  /**
+   * Takes back all that arrived: the set of workers has changed, and sums with the old set mean nothing. Only the pushes of those who
+   * stayed are kept.
+   */
+  restart(stayed: readonly number[]): void {
     this.#states.fill(0);
     this.#sums.fill(0);
     this.#rowsMissing = this.#states.length;
     this.#rowsLeft = this.#states.length;
     this.#marked.clear();
-    for (const member of [...this.#pushes.keys()]) if (!members.includes(member)) this.#pushes.delete(member);
+    for (const member of [...this.#pushes.keys()]) if (!stayed.includes(member)) this.#pushes.delete(member);
   }
 
   /**

@@ -26,7 +26,14 @@ import { SilenceMeter } from "../silence.ts";
 import { type Acknowledgement, ContributionSender, type HotGradients } from "./contributions.ts";
 import { LibraError } from "./errors.ts";
 import { ExponentForecast } from "./forecast.ts";
-import { checkLayout, isNewerGeneration, isSamePlacement, type JobLayout, keyPositions } from "./layout.ts";
+import {
+  checkLayout,
+  isNewerGeneration,
+  isSamePlacement,
+  type JobLayout,
+  keyPositions,
+  type WorkerEndpoint,
+} from "./layout.ts";
 import { DEFAULT_OPTIONS, type LibraOptions } from "./options.ts";
 
 export type WorkerEvent =
@@ -42,6 +49,8 @@ export type WorkerEvent =
 export type WorkerAction =
   /** The server has updated its values with this round. Rounds finish in order. */
   | { readonly type: "finished"; readonly round: number }
+  /** A worker that has started again has heard from its server which round is the first of its new life; its pushes waited for that. */
+  | { readonly type: "resumed"; readonly round: number }
   | { readonly type: "pulled"; readonly request: number; readonly values: Float32Array }
   /** The server knows that the worker is done. */
   | { readonly type: "left" }
@@ -81,6 +90,9 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
   readonly #waiting: { readonly keys: Uint32Array; readonly values: Float32Array }[] = [];
   readonly #open: HotGradients[] = [];
   readonly #reported = new Set<string>();
+  readonly #life: number;
+  /** The server has said where a later life begins. */
+  #isResumed: boolean;
   #layout: JobLayout;
   #codec: RowCodec;
   #positions: ReadonlyMap<number, number>;
@@ -102,9 +114,12 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
     this.#codec = rowCodec(layout.mode);
     this.#positions = keyPositions(layout);
     this.#nextRound = layout.firstRound;
-    this.#me = endpointOf(layout, member);
+    const { life = 0, ...endpoint } = endpointOf(layout, member);
+    this.#life = life;
+    this.#isResumed = life === 0;
+    this.#me = resolveEndpoint(endpoint);
     this.#toServer = addressingBetween(this.#me, resolveEndpoint(layout.server), PARAMETER_SERVER_PORT);
-    this.#channel = new ReliableChannel(layout.job, member, this.#options);
+    this.#channel = new ReliableChannel(layout.job, member, this.#options, life);
     const aggregator = resolveEndpoint(layout.aggregator);
     this.#contributions = new ContributionSender(
       member,
@@ -223,6 +238,12 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
         return undefined;
       }
       case MessageKind.CONFIRM: {
+        if (!this.#isResumed) {
+          this.#isResumed = true;
+          this.#nextRound = (round + 1) >>> 0;
+          this.#actions.push({ type: "resumed", round: this.#nextRound });
+          return undefined;
+        }
         const index = this.#open.findIndex((gradients) => gradients.round === round);
         if (index >= 0) this.#open.splice(index, 1);
         this.#contributions.end(round);
@@ -265,7 +286,13 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
         throw new LibraError("layout_invalid", "layout: a job keeps its number");
       if (this.#open.length > 0 && !isSamePlacement(previous, layout))
         throw new LibraError("layout_invalid", "layout: rows may change only while no round is open");
-      this.#me = endpointOf(layout, this.member);
+      const endpoint = endpointOf(layout, this.member);
+      if ((endpoint.life ?? 0) !== this.#life)
+        throw new LibraError("replaced", `job ${layout.job}: worker ${this.member} has been started again`, {
+          job: layout.job,
+          worker: this.member,
+        });
+      this.#me = resolveEndpoint(endpoint);
     } catch (error) {
       if (!(error instanceof LibraError)) throw error;
       this.#actions.push({ type: "error", error });
@@ -285,7 +312,7 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
 
   /** Starts what may start, sends what is due, notices what is overdue. */
   #advance(now: number): void {
-    while (this.#open.length < OPEN_ROUNDS) {
+    while (this.#isResumed && this.#open.length < OPEN_ROUNDS) {
       const next = this.#waiting.shift();
       if (next === undefined) break;
       this.#begin(next.keys, next.values);
@@ -399,11 +426,11 @@ export class LibraWorker implements HostMachine<WorkerEvent, WorkerAction> {
   }
 }
 
-function endpointOf(layout: JobLayout, member: number): NetworkAddress {
+function endpointOf(layout: JobLayout, member: number): WorkerEndpoint {
   const endpoint = layout.workers.find((worker) => worker.member === member);
   if (endpoint === undefined)
     throw new LibraError("layout_invalid", `layout: job ${layout.job} has no worker ${member}`, {
       worker: member,
     });
-  return resolveEndpoint(endpoint);
+  return endpoint;
 }

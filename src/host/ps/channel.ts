@@ -68,14 +68,17 @@ export class ReliableChannel {
   readonly #inFlight = new Map<number, ChunkInFlight>();
   readonly #incoming = new Map<number, IncomingMessage>();
   readonly #acks: ParameterServerPacket[] = [];
-  #nextId = 0;
-  #expectedId = 0;
+  #nextId: number;
+  #expectedId: number;
   #failed = false;
 
-  constructor(job: number, member: number, options: ChannelOptions) {
+  /** @param life which life of the worker it is, 0..255: messages of another are far from the ones expected, so none is taken for one of this. */
+  constructor(job: number, member: number, options: ChannelOptions, life = 0) {
     this.#job = job;
     this.#member = member;
     this.#options = options;
+    this.#nextId = (life << 24) >>> 0;
+    this.#expectedId = this.#nextId;
     this.#timer = new RoundTripTimer(options);
   }
 

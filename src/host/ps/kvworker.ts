@@ -123,6 +123,7 @@ export class KVWorker {
         this.fail(action.error);
         break;
       case "send":
+      case "resumed":
         break;
     }
   }
