@@ -86,7 +86,14 @@ interface Group {
  */
 export class ForwardingSwitch implements LabSwitch {
   readonly cpuPort = undefined;
-  readonly drops = { ingressDrop: 0, egressDrop: 0, queueFull: 0, priorityOutOfRange: 0 };
+  readonly drops = {
+    ingressDrop: 0,
+    egressDrop: 0,
+    queueFull: 0,
+    bufferFull: 0,
+    selectiveDrop: 0,
+    priorityOutOfRange: 0,
+  };
   /** Packets that were marked with congestion experienced. */
   marked = 0;
   readonly trafficManager: PacketBuffer<Waiting>;

@@ -37,11 +37,13 @@ export { SwitchRuntimeError, type SwitchRuntimeErrorCode } from "./tables/runtim
 export { type EntryOptions, Table, type TableDescription } from "./tables/table.ts";
 export { type ActionCall, type CounterValue, type EntryAction, TableEntry } from "./tables/table-entry.ts";
 export type { KeyField, Match, MatchField } from "./tables/table-key.ts";
+export { type Importance, importanceOf, markCongestion } from "./trafficmanager/congestion.ts";
+export { type QueueCounters, type QueueDropReason, queueDropReasons } from "./trafficmanager/queue.ts";
+export type { PortRate, PortSettings, QueueLength, QueueSettings } from "./trafficmanager/settings.ts";
 export {
+  type CongestionRules,
   type Dequeued,
-  type PortRate,
-  type QueueCounters,
-  type QueueDropReason,
+  type QueuePlace,
   TrafficManager,
   type TrafficManagerOptions,
 } from "./trafficmanager/traffic-manager.ts";

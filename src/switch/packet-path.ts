@@ -12,6 +12,7 @@ import type { Tracer } from "./engine/trace.ts";
 import type { Replica, ReplicationEngine } from "./replication/replication-engine.ts";
 import type { SwitchCounters } from "./switch-counters.ts";
 import type { DropReason, SwitchSink } from "./switch-events.ts";
+import { type Importance, importanceOf, markCongestion } from "./trafficmanager/congestion.ts";
 import type { Dequeued, TrafficManager } from "./trafficmanager/traffic-manager.ts";
 
 /** What of a switch's options concerns packets. */
@@ -90,6 +91,13 @@ export class PacketPath {
     this.sink = sink;
     this.run(now);
     this.sink = outer;
+  }
+
+  /** What the traffic manager may do to a packet, by the frame as it would leave now. The switch's own copies are let alone, as in the drop feature. */
+  importance(packet: PacketState, droppable: ReadonlySet<number> | undefined): Importance {
+    const type = getField(packet, this.fields.instanceType);
+    if (type === instanceType.ingressClone || type === instanceType.egressClone) return "exempt";
+    return importanceOf(this.functions.assemble(packet), droppable);
   }
 
   private take(): PacketState {
@@ -292,6 +300,7 @@ export class PacketPath {
       return;
     }
     const frame = functions.deparse(packet);
+    if (packet.isCongested) markCongestion(frame);
     if (packet.recirculate !== 0) {
       this.recirculate(packet, frame, now);
       return;

@@ -1,5 +1,6 @@
 import type { RandomSource } from "./engine/random.ts";
 import type { TraceEvent } from "./engine/trace.ts";
+import { queueDropReasons } from "./trafficmanager/queue.ts";
 
 /** v1model's drop port in simple_switch. */
 export const defaultDropPort = 511;
@@ -13,6 +14,13 @@ export interface SwitchOptions {
   readonly priorityQueues?: number;
   /** Packets that a queue holds; 64 if absent, as in simple_switch. */
   readonly queueDepth?: number;
+  /** Whether a port's rate is shared by its queues (`port`, the default) or each queue's own (`queue`, as in BMv2). */
+  readonly pacing?: "port" | "queue";
+  /**
+   * Code points (DSCP) of packets that a queue with a `drop` threshold may drop. Without them it is what is not ECN-capable, as the drop
+   * feature has it.
+   */
+  readonly droppableDscp?: readonly number[];
   /** Passes through ingress (resubmit, recirculate) after which a packet is dropped; 1000 if absent. */
   readonly maxPasses?: number;
   /** Ports that exist; packets for others are dropped with reason `noSuchPort`. All ports exist if absent. */
@@ -31,8 +39,7 @@ export const dropReasons = [
   "emptyMulticastGroup",
   "noCloneSession",
   "noSuchPort",
-  "queueFull",
-  "priorityOutOfRange",
+  ...queueDropReasons,
   "tooManyPasses",
   "emptyFrame",
   "pipelineReplaced",

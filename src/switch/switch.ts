@@ -78,9 +78,16 @@ export class Switch {
     if (!Number.isInteger(queues) || queues < 1 || queues > 8) {
       throw new RangeError(`priorityQueues must be from 1 to 8, not ${queues}`);
     }
-    this.trafficManager = new TrafficManager(
-      { queues, depth: options.queueDepth ?? 64 },
+    const droppable = options.droppableDscp === undefined ? undefined : new Set(options.droppableDscp);
+    this.trafficManager = new TrafficManager<PacketState>(
+      { queues, depth: options.queueDepth ?? 64, pacing: options.pacing ?? "port" },
       (packet) => packet.packetLength,
+      {
+        importance: (packet) => this.path?.importance(packet, droppable) ?? "exempt",
+        mark: (packet) => {
+          packet.isCongested = true;
+        },
+      },
     );
     if (json !== undefined) this.setPipeline(json);
   }

@@ -51,7 +51,7 @@ describe("the traffic manager", () => {
     tm.setRate(1, { kind: "packetsPerSecond", rate: 1000 });
     tm.setBuffer(1, 10);
     expect(tm.enqueue(1, 0, "12345", 0)).toBeUndefined();
-    expect(tm.enqueue(1, 7, "123456", 0)).toBe("queueFull");
+    expect(tm.enqueue(1, 7, "123456", 0)).toBe("bufferFull");
     expect(tm.enqueue(1, 7, "12345", 0)).toBeUndefined();
     expect(tm.enqueue(2, 0, "12345678901", 0)).toBeUndefined();
     expect(drain(tm, 0)).toEqual(["12345", "12345678901"]);
@@ -89,8 +89,12 @@ describe("the traffic manager", () => {
     expect(refused).toEqual([undefined, undefined, undefined, undefined, "queueFull"]);
     expect(tm.counters(1, 2)).toEqual({
       enqueued: 4,
-      dropped: { queueFull: 1, priorityOutOfRange: 0 },
+      enqueuedBytes: 4,
+      dropped: { queueFull: 1, bufferFull: 0, selectiveDrop: 0, priorityOutOfRange: 0 },
+      droppedBytes: 1,
+      marked: 0,
       highest: 4,
+      highestBytes: 4,
     });
     tm.setDepth(1, 6, 2);
     expect(tm.enqueue(1, 2, "f", 0)).toBeUndefined();

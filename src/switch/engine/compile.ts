@@ -278,7 +278,7 @@ class EngineBuilder {
 
 function instantiate(source: string, runtime: Readonly<Record<string, unknown>>): CompiledFunctions {
   const names = Object.keys(runtime);
-  const text = `"use strict";\nconst { ${names.join(", ")} } = runtime;\n${source}\nreturn { parse, ingress, egress, deparse, setIngressPort, beginPass, beginQueue, beginEgress };`;
+  const text = `"use strict";\nconst { ${names.join(", ")} } = runtime;\n${source}\nreturn { parse, ingress, egress, deparse, assemble, setIngressPort, beginPass, beginQueue, beginEgress };`;
   // The one place where generated code becomes functions. Names and values of the JSON reach it only as checked numbers,
   // slot indices and JSON string literals.
   const make = new Function("runtime", text) as (

@@ -37,7 +37,8 @@ function headerLength(header: HeaderSlot): string {
 
 /**
  * Source of `function deparse(p)`: brings checksums up to date and returns the outgoing frame in fresh memory: valid
- * headers in order, then the payload, cut to `p.truncateTo` bytes.
+ * headers in order, then the payload, cut to `p.truncateTo` bytes. `function assemble(p)` is the same as things stand, without
+ * checksums: it leaves the packet as it is.
  */
 export function deparserCode(scope: ProgramScope, deparser: Deparser): string {
   const headers = deparser.order.map((name) => scope.layout.header(name, deparser.path));
@@ -45,6 +46,10 @@ export function deparserCode(scope: ProgramScope, deparser: Deparser): string {
 const u = p.u, d = p.d, b = p.b, v = p.v;
 ${checksumUpdates(scope)}
 ${primitivesCode(scope, scope.expressions(), deparser.primitives)}
+return assemble(p);
+}
+function assemble(p) {
+const u = p.u, d = p.d, b = p.b, v = p.v;
 let n = 0;
 ${headers.map(headerLength).join("\n")}
 const rest = p.length - p.offset;

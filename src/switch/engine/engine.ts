@@ -23,6 +23,8 @@ export interface CompiledFunctions {
   readonly ingress: (packet: PacketState) => void;
   readonly egress: (packet: PacketState) => void;
   readonly deparse: (packet: PacketState) => Uint8Array;
+  /** The frame as it would leave now, checksums aside; the packet stays as it is. */
+  readonly assemble: (packet: PacketState) => Uint8Array;
   readonly setIngressPort: (packet: PacketState, port: number) => void;
   /** Sets the metadata that every pass through ingress starts with; time in whole microseconds. */
   readonly beginPass: (packet: PacketState, type: number, time: number) => void;

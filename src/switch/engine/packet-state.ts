@@ -55,6 +55,8 @@ export class PacketState {
   resubmit = 0;
   recirculate = 0;
   exit = 0;
+  /** True if the queue marked it: congestion experienced. */
+  isCongested = false;
   /** Longest frame that may leave, in bytes. */
   truncateTo = Number.POSITIVE_INFINITY;
   /** True if `bytes` is this packet's own memory and not the caller's. */
@@ -82,6 +84,7 @@ export class PacketState {
     this.resubmit = 0;
     this.recirculate = 0;
     this.exit = 0;
+    this.isCongested = false;
     this.truncateTo = Number.POSITIVE_INFINITY;
   }
 
