@@ -1,4 +1,5 @@
 import { check } from "../ir/check/check.ts";
+import { checkPortNumbers } from "../ir/check/ports.ts";
 import { severityOf } from "../ir/diagnostics.ts";
 import type * as ir from "../ir/index.ts";
 import {
@@ -93,6 +94,13 @@ function checkOptions(name: string, options: ProgramOptions, at: SourceLocation 
   onlyKnown(`program ${name}`, options, OPTIONS, at);
   if (typeof options.ports !== "number") refuse("ports is missing; write the number of ports");
   if (!Array.isArray(options.features)) refuse("features is missing; write features: [...]");
+  // All else that is wrong with such a program would come of this.
+  const { ports, cpuPort, priorityQueues = 1 } = options;
+  const wrong: ir.Diagnostic[] = [];
+  const numbers = { ports, priorityQueues, ...(cpuPort === undefined ? {} : { cpuPort }) };
+  checkPortNumbers(numbers, (d) => wrong.push(Object.freeze({ ...d, at })));
+  const [first, ...rest] = wrong;
+  if (first !== undefined) throw new ProgramError(first, ...rest);
   options.features.forEach((feature, i) => {
     if (typeof feature?.build !== "function")
       refuse(`features[${i}] is not a feature: it has no build method`);

@@ -132,7 +132,7 @@ function binary(e: Binary): Expression {
     case "|":
       return alike ? left : e;
     case "*":
-      return isZero(left) || isZero(right) ? literal(0n, e.type) : e;
+      return isZero(left) || isZero(right) ? literal(0n, e.type) : shiftedOut(e);
     case "^":
     case "-":
       return alike ? literal(0n, e.type) : e;
@@ -162,15 +162,73 @@ function binary(e: Binary): Expression {
   }
 }
 
-/** Two shifts by constants that together leave nothing of the value. */
+/** Shifts by constants, and products with powers of two, that together leave nothing of the value. */
 function shiftedOut(e: Binary): Expression {
-  const { left, right, operator } = e;
-  if (left.kind !== "binary" || left.operator !== operator) return e;
-  if (left.right.kind !== "constant" || right.kind !== "constant") return e;
+  const direction = e.operator === ">>" ? ">>" : "<<";
   const width = BigInt(widthOf(e.type));
-  if (left.right.value + right.value < width) return e;
-  if (operator === "<<" || e.type.kind === "bit") return literal(0n, e.type);
-  return { ...e, left: left.left, right: { ...right, value: width - 1n } };
+  const whole = movedBy(e, direction);
+  // A single step by too much is reported where types are checked.
+  if (ownStep(e, direction)?.by === whole || whole < width) return e;
+  if (direction === "<<" || e.type.kind === "bit") return literal(0n, e.type);
+  if (e.right.kind !== "constant") return e;
+  return { ...e, left: movedFrom(e, direction), right: { ...e.right, value: width - 1n } };
+}
+
+/** By how many bits constants move a value, one behind the other: compilers make one shift of them. */
+export function movedBy(e: Expression, direction: "<<" | ">>"): bigint {
+  const step = ownStep(unchanged(e), direction);
+  return step === undefined ? 0n : step.by + movedBy(step.of, direction);
+}
+
+function movedFrom(e: Expression, direction: "<<" | ">>"): Expression {
+  const step = ownStep(unchanged(e), direction);
+  return step === undefined ? unchanged(e) : movedFrom(step.of, direction);
+}
+
+/** What an expression does to its operand when all that it does is to move it by a constant. */
+function ownStep(
+  e: Expression,
+  direction: "<<" | ">>",
+): { readonly of: Expression; readonly by: bigint } | undefined {
+  if (e.kind !== "binary") return undefined;
+  const { operator, left, right } = e;
+  if (operator === direction && right.kind === "constant") return { of: left, by: right.value };
+  if (operator !== "*" || direction === ">>") return undefined;
+  const [factor, of] = left.kind === "constant" ? [left, right] : [right, left];
+  if (factor.kind !== "constant" || factor.value <= 0n) return undefined;
+  const by = BigInt(factor.value.toString(2).length - 1);
+  return factor.value === 1n << by ? { of, by } : undefined;
+}
+
+/** The value without what changes nothing in it: `x + 0`, `x | 0`, `x * 1`. */
+function unchanged(e: Expression): Expression {
+  if (e.kind !== "binary") return e;
+  const { operator, left, right } = e;
+  const is = (side: Expression, v: bigint): boolean => side.kind === "constant" && side.value === v;
+  switch (operator) {
+    case "+":
+    case "|+|":
+    case "|":
+    case "^":
+      if (is(left, 0n)) return unchanged(right);
+      return is(right, 0n) ? unchanged(left) : e;
+    case "-":
+    case "|-|":
+    case "<<":
+    case ">>":
+      return is(right, 0n) ? unchanged(left) : e;
+    case "*":
+      if (is(left, 1n)) return unchanged(right);
+      return is(right, 1n) ? unchanged(left) : e;
+    case "&": {
+      const ones = (side: Expression): boolean =>
+        side.kind === "constant" && unsigned(side) === (1n << BigInt(widthOf(side.type))) - 1n;
+      if (ones(left)) return unchanged(right);
+      return ones(right) ? unchanged(left) : e;
+    }
+    default:
+      return e;
+  }
 }
 
 /** A comparison that no value, or each one, satisfies: `x < 0` without sign. */

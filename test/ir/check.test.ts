@@ -223,6 +223,25 @@ const wrongPrograms: readonly Wrong[] = [
   },
   {
     code: "GP1108",
+    what: "two shifts by the whole width together",
+    run: () =>
+      small((p) => {
+        const h = p.header(sample);
+        const some = h.a.shiftLeft(9);
+        p.ingress("route", (s) => s.set(h.a, some.shiftLeft(7))); //! shiftLeft
+      }),
+  },
+  {
+    code: "GP1108",
+    what: "a product and a shift that leave nothing, with an addition of nothing between",
+    run: () =>
+      small((p) => {
+        const h = p.header(sample);
+        p.ingress("route", (s) => s.set(h.a, h.a.mul(256).add(0).shiftLeft(8))); //! shiftLeft
+      }),
+  },
+  {
+    code: "GP1108",
     what: "a shift by a negative amount",
     run: () =>
       small((p) => {

@@ -4,6 +4,7 @@ import type { ControlBuilder } from "../control.ts";
 import { onlyKnown } from "../options.ts";
 import type { Feature, ProgramBuilder } from "../program.ts";
 import { intrinsic } from "../program.ts";
+import { ProgramError } from "../programerror.ts";
 import {
   type Action,
   type ActionSteps,
@@ -45,9 +46,25 @@ export function isForwarding(feature: Feature): feature is Feature {
  * dropped and counted (their checksum can't be renewed). Addresses of the switch itself have the action `to_local`.
  */
 export function ipv4Forwarding(options: ForwardingOptions = {}): Feature {
-  onlyKnown("ipv4Forwarding", options, ["routes"], callSite());
-  const routes = options.routes ?? 1024;
-  return { name: "ipv4Forwarding", at: callSite(), build: (p) => void buildForwarding(p, routes) };
+  const at = callSite();
+  const routes = routesOf("ipv4Forwarding", options, at);
+  return { name: "ipv4Forwarding", at, build: (p) => void buildForwarding(p, routes) };
+}
+
+/** How many routes a user wants. @throws ProgramError GP1701 */
+export function routesOf(
+  feature: string,
+  options: ForwardingOptions,
+  at: ReturnType<typeof callSite>,
+): number {
+  onlyKnown(feature, options, ["routes"], at);
+  const { routes = 1024 } = options;
+  if (Number.isInteger(routes) && routes > 0) return routes;
+  throw new ProgramError({
+    code: "GP1701",
+    message: `${feature}: routes is ${String(routes)}; it may be 1 or more`,
+    at,
+  });
 }
 
 function buildForwarding(p: ProgramBuilder, routes: number): void {

@@ -1,9 +1,15 @@
 import { bit } from "../../ir/index.ts";
 import { callSite } from "../callsite.ts";
-import { onlyKnown } from "../options.ts";
 import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
 import { lpm } from "../steps.ts";
-import { forwardingState, refusing, routeActions, routedBy } from "./forwarding.ts";
+import {
+  type ForwardingOptions,
+  forwardingState,
+  refusing,
+  routeActions,
+  routedBy,
+  routesOf,
+} from "./forwarding.ts";
 import { internet } from "./internet.ts";
 import { internet6 } from "./internet6.ts";
 
@@ -18,10 +24,7 @@ export const FORWARDING6_EVENTS = [
   "drop_no_route",
 ] as const;
 
-export interface Forwarding6Options {
-  /** Routes; default 1024. */
-  readonly routes?: number;
-}
+export type Forwarding6Options = ForwardingOptions;
 
 /**
  * Plain IPv6 forwarding by longest prefix, alone or beside `ipv4Forwarding`: next hop's MAC and port, hop limit. Link-local addresses and
@@ -29,9 +32,9 @@ export interface Forwarding6Options {
  * alone.
  */
 export function ipv6Forwarding(options: Forwarding6Options = {}): Feature {
-  onlyKnown("ipv6Forwarding", options, ["routes"], callSite());
-  const routes = options.routes ?? 1024;
-  return { name: "ipv6Forwarding", at: callSite(), build: (p) => buildForwarding6(p, routes) };
+  const at = callSite();
+  const routes = routesOf("ipv6Forwarding", options, at);
+  return { name: "ipv6Forwarding", at, build: (p) => buildForwarding6(p, routes) };
 }
 
 function buildForwarding6(p: ProgramBuilder, routes: number): void {

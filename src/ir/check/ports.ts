@@ -9,24 +9,34 @@ const DROP_PORT = 511;
 /** The intrinsic `priority` has 3 bits. */
 const MAX_QUEUES = 8;
 
-/** Ports and queues of the switch, and constants that choose one. */
-export function checkPorts(program: Program, report: Report): void {
-  const { ports, cpuPort, priorityQueues } = program;
+/** Ports and queues of the switch by themselves. */
+export function checkPortNumbers(
+  { ports, cpuPort, priorityQueues }: Pick<Program, "ports" | "cpuPort" | "priorityQueues">,
+  report: Report,
+): void {
   if (!isWithin(ports, 1, DROP_PORT)) {
     report({ code: "GP1703", message: `the program has ${ports} ports; it may have 1 to ${DROP_PORT}` });
-  }
-  if (cpuPort !== undefined && !isWithin(cpuPort, ports, DROP_PORT - 1)) {
-    const free = `${ports} to ${DROP_PORT - 1}`;
-    report({ code: "GP1703", message: `the controller's port is ${cpuPort}; it may be ${free}` });
-  }
-  const withController = program.packetIn ?? program.packetOut;
-  if (cpuPort === undefined && withController !== undefined) {
-    const message = `header ${withController} needs a controller's port, and the program has no cpuPort`;
-    report({ code: "GP1703", message, at: program.headers.find((h) => h.name === withController)?.at });
+  } else if (cpuPort !== undefined && !isWithin(cpuPort, ports, DROP_PORT - 1)) {
+    const free =
+      ports < DROP_PORT
+        ? `it may be ${ports} to ${DROP_PORT - 1}`
+        : "all numbers are those of other ports: take fewer";
+    report({ code: "GP1703", message: `the controller's port is ${cpuPort}; ${free}` });
   }
   if (!isWithin(priorityQueues, 1, MAX_QUEUES)) {
     const message = `priorityQueues is ${priorityQueues}; it may be 1 to ${MAX_QUEUES}`;
     report({ code: "GP1701", message });
+  }
+}
+
+/** Ports and queues of the switch, and constants that choose one. */
+export function checkPorts(program: Program, report: Report): void {
+  const { ports, cpuPort, priorityQueues } = program;
+  checkPortNumbers(program, report);
+  const withController = program.packetIn ?? program.packetOut;
+  if (cpuPort === undefined && withController !== undefined) {
+    const message = `header ${withController} needs a controller's port, and the program has no cpuPort`;
+    report({ code: "GP1703", message, at: program.headers.find((h) => h.name === withController)?.at });
   }
   for (const [s] of placedStatements(program)) {
     if (s.kind !== "assign" || s.target.kind !== "intrinsic" || s.value.kind !== "constant") continue;

@@ -1,5 +1,6 @@
 import type { Diagnostic, RuleCode } from "../diagnostics.ts";
 import { type Binary, type Expression, intrinsics, operandsOf, type Slice } from "../expressions.ts";
+import { movedBy } from "../folding.ts";
 import type { Program } from "../program.ts";
 import type { SourceLocation } from "../source.ts";
 import type { Statement, Target } from "../statements.ts";
@@ -276,11 +277,7 @@ export class TypeChecker {
         if (right.kind === "constant") {
           if (right.value < 0n || (hasWidth(left.type) && right.value >= BigInt(widthOf(left.type))))
             this.fail("GP1108", `${typeName(left.type)} is shifted by ${right.value}`, at);
-          else if (left.kind === "binary" && left.operator === operator && left.right.kind === "constant") {
-            const sum = left.right.value + right.value;
-            if (hasWidth(left.type) && sum >= BigInt(widthOf(left.type)))
-              this.fail("GP1108", `${typeName(left.type)} is shifted by ${sum} in all`, at);
-          }
+          else this.#moves(e, operator, at);
         } else if (right.type.kind !== "bit" || right.type.width > 8) {
           this.fail("GP1108", `the shift amount is ${typeName(right.type)}`, at);
         }
@@ -292,7 +289,19 @@ export class TypeChecker {
       default:
         if (left.type.kind === "bool") this.#wrongOperator(operator, left.type, at);
         else this.same(left.type, right.type, operator, at);
+        if (operator === "*") this.#moves(e, "<<", at);
     }
+  }
+
+  /** p4c makes one shift of several, and of products with powers of two, and warns of one that leaves nothing. */
+  #moves(e: Binary, direction: "<<" | ">>", at: SourceLocation | undefined): void {
+    const { left, right } = e;
+    if (!hasWidth(left.type)) return;
+    const width = BigInt(widthOf(left.type));
+    const sum = movedBy(e, direction);
+    const isSaid = [left, right].some((side) => movedBy(side, direction) >= width);
+    if (sum >= width && !isSaid)
+      this.fail("GP1108", `${typeName(left.type)} is shifted by ${sum} in all`, at);
   }
 
   #slice(e: Slice, at: SourceLocation | undefined): void {

@@ -80,6 +80,9 @@ export interface AggregationOptions {
 /** The options with all defaults filled in. */
 export type FullAggregationOptions = Required<AggregationOptions>;
 
+/** More than any switch has room for, so that a slip of the pen is told as one. */
+const MAX_ADMISSIONS = 2 ** 24;
+
 const OPTIONS: readonly string[] = ["workers", "lanes", "rows", "mode", "result", "chunk", "admissions"];
 const MODES: readonly unknown[] = ["int32", "block", "fp32", "fp16", "bf16"];
 
@@ -123,6 +126,7 @@ export function checkedOptions(
     if (error instanceof RangeError) refuse(error.message);
     throw error;
   }
+  if (options.admissions !== undefined) whole("admissions", 1, MAX_ADMISSIONS);
   const admissions = options.admissions ?? Math.max(64, 4 * (options.workers + 1) * (options.rows / chunk));
   return { ...options, chunk, admissions };
 }
