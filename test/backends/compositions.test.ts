@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { generate } from "../../src/backends/index.ts";
 import { ruleOf } from "../../src/ir/diagnostics.ts";
 import { Switch } from "../../src/switch/switch.ts";
@@ -21,6 +21,9 @@ const seeds = Array.from({ length: count }, (_, i) => first + i);
 /** Seeds that the real compilers get without being asked to. */
 const compiled = isLong ? seeds : seeds.slice(0, 3);
 const PACKETS = 60;
+
+// Hundreds of programs in one test, and compilers beside others on a busy machine.
+vi.setConfig({ testTimeout: isLong ? 3_600_000 : 300_000 });
 
 const tools = findTools({ p4c: ["P4C", "p4c-bm2-ss"], p4test: ["P4TEST", "p4test"] });
 const scratch = mkdtempSync(join(tmpdir(), "gradplane-"));
