@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { MessageError, type P4Info, p4infoFromFile } from "../p4info/index.ts";
-import { Switch, SwitchRunner } from "../switch/index.ts";
+import { AdminServer, AdminService, Switch, SwitchRunner } from "../switch/index.ts";
 import {
   EmbeddedSwitchTarget,
   type GrpcTls,
@@ -13,13 +13,14 @@ import {
 import { runBmv2 } from "./bmv2switch.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { openPorts, type PortRequest, parseInterface, play } from "./switchports.ts";
+import { applyTraffic, trafficSetup } from "./switchtraffic.ts";
 import { parse, type Verb, wholeNumber } from "./verb.ts";
 
 export const switchVerb: Verb = {
   help: `Usage: gradplane switch (--json FILE --p4info FILE | --no-p4) -i PORT@WHERE ... [options]
 
 Runs a BMv2 JSON program, or with --no-p4 waits for one over P4Runtime. Prints one line when it is ready:
-  ready grpc=HOST:PORT PORT@WHERE ...
+  ready grpc=HOST:PORT [admin=HOST:PORT] [metrics=HOST:PORT] PORT@WHERE ...
 SIGTERM and SIGINT end it; so does the end of a parent that started it with an IPC channel.
 
   -i PORT@INTERFACE        a port: a Linux interface such as veth0 (root or CAP_NET_RAW; switch its offloads
@@ -38,6 +39,12 @@ SIGTERM and SIGINT end it; so does the end of a parent that started it with an I
   --on embedded|bmv2       which switch: gradplane's own, or simple_switch_grpc (SIMPLE_SWITCH_GRPC or PATH) with the
                            same arguments; it has Linux interfaces only; default embedded
   --priority-queues N      queues per port, 1 to 8; default 8
+  --queue-depth N          packets that a queue holds, or bytes ("96 KiB"); default 64
+  --port-rate PORT=RATE    speed of a port, or of all: 3="100 Mbit/s", all="5000 packets/s"; default unlimited
+  --traffic FILE           speeds, depths and thresholds of ports and queues (YAML or JSON; docs/queues.md)
+  --pacing port|queue      a port's rate is shared by its queues, or each queue's own as in BMv2; default port
+  --admin-addr HOST:PORT   changes queues and registers at run time by HTTP (docs/queues.md)
+  --metrics HOST:PORT      figures for Prometheus at /metrics
   --grpc-server-addr A     host:port of the P4Runtime server; default 127.0.0.1:9559
   --grpc-server-ssl        by TLS, with --grpc-server-cert FILE and --grpc-server-key FILE (PEM)
   --grpc-server-cacert F   authorities of clients' certificates; --grpc-server-with-client-auth refuses clients without one
@@ -61,6 +68,12 @@ Examples:
         "cpu-port": { type: "string" },
         "drop-port": { type: "string", default: "511" },
         "priority-queues": { type: "string", default: "8" },
+        "queue-depth": { type: "string" },
+        "port-rate": { type: "string", multiple: true, default: [] },
+        traffic: { type: "string" },
+        pacing: { type: "string" },
+        "admin-addr": { type: "string" },
+        metrics: { type: "string" },
         "grpc-server-addr": { type: "string", default: "127.0.0.1:9559" },
         "grpc-server-ssl": { type: "boolean", default: false },
         "grpc-server-cert": { type: "string" },
@@ -88,7 +101,18 @@ Examples:
     }
     const deviceId = BigInt(wholeNumber("device-id", values["device-id"], 1, Number.MAX_SAFE_INTEGER));
     const priorityQueues = wholeNumber("priority-queues", values["priority-queues"], 1, 8);
-    const address = serverAddress(values["grpc-server-addr"]);
+    const address = serverAddress("grpc-server-addr", values["grpc-server-addr"]);
+    const [adminAddress, metricsAddress] = (["admin-addr", "metrics"] as const).map((option) => {
+      const text = values[option];
+      return text === undefined ? undefined : serverAddress(option, text);
+    });
+    const traffic = trafficSetup({
+      file: values.traffic,
+      rates: values["port-rate"],
+      depth: values["queue-depth"],
+      pacing: values.pacing,
+      queues: priorityQueues,
+    });
     const program = values.json === undefined ? undefined : loadFiles(values.json, values.p4info ?? "");
     const tls = tlsFiles({
       isOn: values["grpc-server-ssl"],
@@ -98,6 +122,11 @@ Examples:
       needsClientCertificate: values["grpc-server-with-client-auth"],
     });
     if (values.on === "bmv2") {
+      for (const option of ["queue-depth", "traffic", "pacing", "admin-addr", "metrics"] as const)
+        if (values[option] !== undefined)
+          throw new UserError(
+            `--${option}: simple_switch_grpc has no such thing; its Thrift port sets queues`,
+          );
       if (tls !== undefined)
         throw new UserError(
           "--grpc-server-ssl: start simple_switch_grpc by hand for TLS; --on bmv2 has none",
@@ -115,9 +144,14 @@ Examples:
       ...(cpuPort === undefined ? {} : { cpuPort }),
       dropPort,
       priorityQueues,
+      pacing: traffic.pacing,
+      ...(traffic.droppableDscp === undefined ? {} : { droppableDscp: traffic.droppableDscp }),
       ports: [...ports.map((p) => p.number), ...(cpuPort === undefined ? [] : [cpuPort])],
     });
+    applyTraffic(engine, traffic);
     await serve(engine, ports, {
+      adminAddress,
+      metricsAddress,
       pcapWait: wholeNumber("pcap-wait", values["pcap-wait"], 0, 86_400),
       address,
       deviceId,
@@ -135,6 +169,8 @@ interface StartProgram {
 interface Service {
   /** Seconds before captures are played. */
   readonly pcapWait: number;
+  readonly adminAddress: string | undefined;
+  readonly metricsAddress: string | undefined;
   readonly address: string;
   readonly deviceId: bigint;
   readonly program: StartProgram | undefined;
@@ -145,19 +181,34 @@ async function serve(engine: Switch, ports: readonly PortRequest[], service: Ser
   const ended = untilEnded();
   const runner = new SwitchRunner(engine);
   let server: P4RuntimeServer | undefined;
+  const beside: AdminServer[] = [];
+  /** Listens, and answers its part of the ready line. */
+  const listen = async (word: string, address: string | undefined, isReadOnly: boolean): Promise<string> => {
+    if (address === undefined) return "";
+    const started = await AdminServer.start(new AdminService({ runner, isReadOnly }), address).catch(
+      (error: unknown) => {
+        throw new EnvironmentError(`cannot listen on ${address}: ${messageOf(error)}`);
+      },
+    );
+    beside.push(started);
+    return ` ${word}=${started.address}`;
+  };
   try {
     const opened = await openPorts(ports);
     for (const { number, port } of opened) runner.attach(number, port);
-    const { program, tls, pcapWait, ...where } = service;
+    const { program, tls, pcapWait, address, deviceId } = service;
     const target = new EmbeddedSwitchTarget(engine, ioOf(runner));
     server = await P4RuntimeServer.start({
       target,
-      ...where,
+      address,
+      deviceId,
       ...(program === undefined ? {} : { program }),
       ...(tls === undefined ? {} : { tls }),
     });
     const places = opened.map(({ where }) => ` ${where}`).join("");
-    process.stdout.write(`ready grpc=${server.address}${places}\n`);
+    const admin = await listen("admin", service.adminAddress, false);
+    const metrics = await listen("metrics", service.metricsAddress, true);
+    process.stdout.write(`ready grpc=${server.address}${admin}${metrics}${places}\n`);
     await Promise.race([ended, play(engine, opened, pcapWait)]);
     await ended;
   } catch (error) {
@@ -165,6 +216,7 @@ async function serve(engine: Switch, ports: readonly PortRequest[], service: Ser
     if (error instanceof StatusError) throw new UserError(`the program cannot run: ${error.message}`);
     throw error;
   } finally {
+    await Promise.all(beside.map((one) => one.close()));
     await server?.close();
     await runner.close().catch((error: unknown) => {
       throw new EnvironmentError(messageOf(error));
@@ -184,10 +236,10 @@ function untilEnded(): Promise<void> {
   });
 }
 
-function serverAddress(text: string): string {
+function serverAddress(option: string, text: string): string {
   const port = /^(?:[^:\s]+|\[[\da-fA-F:.]+\]):(\d{1,5})$/.exec(text)?.[1];
   if (port === undefined || Number(port) > 65_535)
-    throw new UserError(`--grpc-server-addr is "${text}"; write HOST:PORT, for example 127.0.0.1:9559`);
+    throw new UserError(`--${option} is "${text}"; write HOST:PORT, for example 127.0.0.1:9559`);
   return text;
 }
 

@@ -12,6 +12,14 @@ export { NO_OUTAGE, nextHops, type Outage } from "./paths.ts";
 export { describePlan, type Plan, planOf } from "./plan.ts";
 export type { AggregationFeature } from "./program.ts";
 export { applyPlan, readDifference, reconcile } from "./reconcile.ts";
+export { Bmv2SideChannel } from "./sidechannel/bmv2.ts";
+export { EmbeddedSideChannel } from "./sidechannel/embedded.ts";
+export {
+  type Rate,
+  type SideChannel,
+  SideChannelError,
+  type SideChannelErrorCode,
+} from "./sidechannel/sidechannel.ts";
 export { type ControllerState, StateError, StateFile, type StateStore } from "./statefile.ts";
 export { type HostNode, type LinkNode, type SwitchNode, type Topology, TopologyError } from "./topology.ts";
 export { parseTopology, readTopologyFile, type TopologyFile } from "./topologyfile.ts";

@@ -1,3 +1,19 @@
+export { AdminServer } from "./admin/admin-server.ts";
+export {
+  type AdminOptions,
+  type AdminRequest,
+  type AdminResponse,
+  AdminService,
+} from "./admin/admin-service.ts";
+export { switchMetrics } from "./admin/metrics.ts";
+export {
+  applyPort,
+  type PortChange,
+  parsePort,
+  parsePorts,
+  parseRate,
+  TrafficDocumentError,
+} from "./admin/traffic-document.ts";
 export { SwitchConfigError, type SwitchConfigErrorCode } from "./bmv2json/config-error.ts";
 export type { Bmv2JsonSource } from "./bmv2json/document.ts";
 export type { Bmv2Program } from "./bmv2json/program.ts";

@@ -39,16 +39,20 @@ export class SimpleSwitch {
   readonly #client: P4RuntimeClient;
   readonly #dataplane: Client;
   readonly #output: () => string;
+  /** `host:port` of the side channel for queues and registers. */
+  readonly thriftAddress: string;
 
   private constructor(
     process: ChildProcess,
     client: P4RuntimeClient,
     dataplane: Client,
+    thriftAddress: string,
     output: () => string,
   ) {
     this.#process = process;
     this.#client = client;
     this.#dataplane = dataplane;
+    this.thriftAddress = thriftAddress;
     this.#output = output;
   }
 
@@ -86,7 +90,7 @@ export class SimpleSwitch {
         });
         await client.arbitrate(1n);
         const dataplane = new Client(`127.0.0.1:${data}`, credentials.createInsecure());
-        return new SimpleSwitch(child, client, dataplane, () => output);
+        return new SimpleSwitch(child, client, dataplane, `127.0.0.1:${thrift}`, () => output);
       } catch {
         await new Promise((resolve) => setTimeout(resolve, 200));
       }

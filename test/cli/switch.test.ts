@@ -93,6 +93,49 @@ describe("gradplane switch", { timeout: 60_000 }, () => {
   });
 });
 
+describe("queues of a switch", { timeout: 60_000 }, () => {
+  const document = [
+    "ports:",
+    "  all: { rate: 1 Gbit/s, queues: { 6: { drop: 4, mark: 8 }, all: { depth: 32 } } }",
+    "  0: { buffer: 64 KiB }",
+    "droppable-dscp: [12]",
+  ].join("\n");
+
+  test("are set by a file, by options, and at run time; figures are there for Prometheus", async () => {
+    const folder = folderWith({ "queues.yaml": document });
+    const it = await startSwitch(
+      ...["--no-p4", "-i", "0@udp", "--traffic", join(folder, "queues.yaml"), "--port-rate", "0=9 kbit/s"],
+      ...["--admin-addr", "127.0.0.1:0", "--metrics", "127.0.0.1:0"],
+    );
+    const place = (word: string) => new RegExp(` ${word}=(\\S+)`).exec(it.said.stdout)?.[1] ?? "";
+    const port = async () => (await fetch(`http://${place("admin")}/ports/0`)).json();
+    expect(await port()).toMatchObject({
+      rate: "9000 bit/s",
+      buffer: 65_536,
+      queues: expect.arrayContaining([
+        expect.objectContaining({ queue: 6, depth: { packets: 32 }, drop: { packets: 4 } }),
+      ]),
+    });
+    await fetch(`http://${place("admin")}/ports/all`, { method: "PATCH", body: '{"rate":"unlimited"}' });
+    expect(await port()).toMatchObject({ rate: "unlimited" });
+    const metrics = await (await fetch(`http://${place("metrics")}/metrics`)).text();
+    expect(metrics).toContain("gradplane_switch_has_pipeline 0\n");
+    it.child.kill("SIGTERM");
+    expect(await it.end).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  test.each([
+    ["--port-rate", "3", '--port-rate is "3"; write PORT=RATE'],
+    ["--port-rate", "3=quick", "--port-rate: ports.3.rate: "],
+    ["--queue-depth", "many", "--queue-depth: ports.all.queues.all.depth: "],
+    ["--pacing", "both", 'pacing is "both"; it is port, or queue as in BMv2'],
+    ["--traffic", "/nowhere.yaml", "cannot read /nowhere.yaml"],
+    ["--metrics", "here", '--metrics is "here"; write HOST:PORT'],
+  ])("that make no sense are refused: %s %s", async (option, value, reason) => {
+    await expect(switchVerb.run(["--no-p4", option, value])).rejects.toThrow(reason);
+  });
+});
+
 describe("a switch that cannot have what it was asked for", { timeout: 60_000 }, () => {
   test("names the P4Runtime address that is taken, and exits with 2", async () => {
     const taken = createServer().listen(0, "127.0.0.1");

@@ -19,10 +19,12 @@ export interface RunnerOptions {
  */
 export class SwitchRunner {
   readonly core: Switch;
-  private readonly ports = new Map<number, FramePort>();
+  private readonly attached = new Map<number, FramePort>();
   private readonly clock: () => number;
   private listener: RunnerListener = {};
   private timer: NodeJS.Timeout | undefined = undefined;
+  /** The time for which the timer is set. */
+  private wakeup = Number.POSITIVE_INFINITY;
   private unconnected = 0;
 
   constructor(core: Switch, options: RunnerOptions = {}) {
@@ -42,7 +44,7 @@ export class SwitchRunner {
   }
 
   attach(number: number, port: FramePort): void {
-    this.ports.set(number, port);
+    this.attached.set(number, port);
     port.onFrame((frame) => {
       this.core.receive(number, frame, this.clock(), this.perform);
       this.schedule();
@@ -50,7 +52,11 @@ export class SwitchRunner {
   }
 
   port(number: number): FramePort | undefined {
-    return this.ports.get(number);
+    return this.attached.get(number);
+  }
+
+  get ports(): ReadonlyMap<number, FramePort> {
+    return this.attached;
   }
 
   /** Sets who receives packet-ins and digests. */
@@ -67,7 +73,7 @@ export class SwitchRunner {
   private readonly perform = (action: SwitchAction): void => {
     switch (action.kind) {
       case "transmit": {
-        const port = this.ports.get(action.port);
+        const port = this.attached.get(action.port);
         if (port === undefined) this.unconnected++;
         else port.send(action.data);
         break;
@@ -83,23 +89,33 @@ export class SwitchRunner {
     }
   };
 
+  /** Sends what may leave now; to be called when rates have changed. */
+  catchUp(): void {
+    this.core.tick(this.clock(), this.perform);
+    this.schedule();
+  }
+
   private schedule(): void {
-    if (this.timer !== undefined) return;
-    const wakeup = this.core.nextWakeup();
-    if (wakeup === undefined) return;
-    const delay = Math.max(0, (wakeup - this.clock()) / 1000);
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      this.core.tick(this.clock(), this.perform);
-      this.schedule();
-    }, delay);
+    const wakeup = this.core.nextWakeup() ?? Number.POSITIVE_INFINITY;
+    // A timer that is too early only looks and sets the next.
+    if (wakeup >= this.wakeup) return;
+    clearTimeout(this.timer);
+    this.wakeup = wakeup;
+    this.timer = setTimeout(
+      () => {
+        this.timer = undefined;
+        this.wakeup = Number.POSITIVE_INFINITY;
+        this.catchUp();
+      },
+      Math.max(0, (wakeup - this.clock()) / 1000),
+    );
   }
 
   /** Stops the timer and closes all ports. */
   async close(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    await Promise.all([...this.ports.values()].map((port) => port.close()));
-    this.ports.clear();
+    await Promise.all([...this.attached.values()].map((port) => port.close()));
+    this.attached.clear();
   }
 }

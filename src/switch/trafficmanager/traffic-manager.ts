@@ -377,6 +377,7 @@ export class TrafficManager<T> {
 
   /** When the next packet may leave, in microseconds; undefined if all queues are empty. */
   nextWakeup(): number | undefined {
+    if (this.active.length === 0) return undefined;
     let next: number | undefined;
     for (const port of this.ports.values()) {
       if (port.backlog === 0) continue;
