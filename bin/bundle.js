@@ -11,7 +11,6 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -20,26 +19,20 @@ const sources = join(clone, "src");
 const A_DAY = 86_400_000;
 
 /** Modules that ask where they themselves lie; the others look for files of the clone, as they would from dist/. */
-const ABOUT_THEMSELVES = /(?:dsl[\\/]callsite|cli[\\/](?:load|bindingsthread)|linux[\\/]linux-port)\.ts$/;
+const ABOUT_THEMSELVES =
+  /(?:dsl[\\/]callsite|cli[\\/](?:load|programfault|bindingsthread)|linux[\\/]linux-port)\.ts$/;
 /** Modules of threads: they are loaded by their own names. */
 const THREADS = [join("linux", "receiver.ts"), join("bindings", "thread.ts")];
 
-/** URL of the folder with the bundle, ending in a slash; undefined when there is none and none can be made. */
+/** URL of the folder with the bundle, ending in a slash. */
 export async function bundle() {
-  try {
-    const files = readdirSync(sources, { recursive: true, encoding: "utf8" }).filter((f) =>
-      f.endsWith(".ts"),
-    );
-    // Modules are known by their real paths, and node_modules may be a link.
-    const cache = join(realpathSync(join(clone, "node_modules")), ".cache/gradplane");
-    const name = createHash("sha256").update(clone).digest("hex").slice(0, 8);
-    const folder = join(cache, `${name}-${keyOf(files)}`);
-    if (!existsSync(join(folder, "cli/main.js"))) await make(files, folder);
-    return pathToFileURL(`${folder}${sep}`).href;
-  } catch (error) {
-    if (process.env.GRADPLANE_DEBUG !== undefined) console.error(error);
-    return undefined;
-  }
+  const files = readdirSync(sources, { recursive: true, encoding: "utf8" }).filter((f) => f.endsWith(".ts"));
+  // Modules are known by their real paths, and node_modules may be a link.
+  const cache = join(realpathSync(join(clone, "node_modules")), ".cache/gradplane");
+  const name = createHash("sha256").update(clone).digest("hex").slice(0, 8);
+  const folder = join(cache, `${name}-${keyOf(files)}`);
+  if (!existsSync(join(folder, "cli/main.js"))) await make(files, folder);
+  return pathToFileURL(`${folder}${sep}`).href;
 }
 
 function keyOf(files) {
@@ -52,7 +45,7 @@ function keyOf(files) {
 }
 
 async function make(files, folder) {
-  const { build } = esbuild();
+  const { build } = await import("esbuild");
   // Several processes may begin at once: the first to finish wins, and nobody sees half of it.
   const draft = `${folder}.${process.pid}`;
   mkdirSync(dirname(folder), { recursive: true });
@@ -87,12 +80,6 @@ function loaded(path, folder) {
   const place = pathToFileURL(join(base, relative(sources, path).replace(/\.ts$/, ".js"))).href;
   const contents = readFileSync(path, "utf8").replaceAll("import.meta.url", JSON.stringify(place));
   return { contents, loader: "ts", resolveDir: dirname(path) };
-}
-
-/** It comes with tsx. */
-function esbuild() {
-  const here = createRequire(import.meta.url);
-  return createRequire(here.resolve("tsx/package.json"))("esbuild");
 }
 
 /** Bundles of this clone that nobody has made lately; one that still runs may load more of its own. */

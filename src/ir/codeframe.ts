@@ -37,7 +37,7 @@ export function codeFrame(d: Diagnostic, options: CodeFrameOptions): string {
   const target = d.target === undefined ? "" : ` [${d.target}]`;
   return [
     `${paint(`${severity} ${d.code}`)}${target}: ${d.message}`,
-    ...(d.at === undefined ? [] : place(d.at, options, paint)),
+    ...(d.at === undefined ? [] : placeLines(d.at, options, paint)),
     `To mend it: ${ruleOf(d).remedy}. See ${errorSection(d.code)}.`,
   ].join("\n");
 }
@@ -49,10 +49,11 @@ function painter(colour: number): (text: string) => string {
   return (text) => `\u001b[1;${colour}m${text}\u001b[0m`;
 }
 
-function place(
+/** A place, and the lines of the program around it. */
+export function placeLines(
   at: SourceLocation,
   options: CodeFrameOptions,
-  paint: (text: string) => string,
+  paint: (text: string) => string = (text) => text,
 ): readonly string[] {
   const file = options.relativeTo === undefined ? at.file : relative(options.relativeTo, at.file);
   return [`  --> ${file}:${at.line}:${at.column}`, ...sourceLines(at, options.readFile, paint)];
