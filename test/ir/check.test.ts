@@ -622,6 +622,19 @@ const wrongPrograms: readonly Wrong[] = [
       }),
   },
   {
+    code: "GP1405",
+    what: "a prefix in an entry of more than 64 bits",
+    target: "v1model",
+    run: () =>
+      inControl((c, p) => {
+        const wide = p.metadata("wide", bit(128));
+        const act = c.action("act", {}, (a) => a.drop());
+        const entries = [{ key: { a: prefix(0n, 9) }, run: act.with({}) }];
+        const t = c.table("t", { key: { a: lpm(wide) }, actions: [act], size: 1, entries }); //! table
+        c.apply((s) => s.apply(t));
+      }),
+  },
+  {
     code: "GP1406",
     what: "an entry that an earlier one covers",
     run: () =>

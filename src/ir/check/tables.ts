@@ -149,6 +149,17 @@ function checkEntry(
       const message = `${key.name} of table ${table.name}: BMv2's compiler takes no optional truth; match exactly, or on toBit()`;
       report({ code: "GP1405", message, at: entry.at, target: "v1model" });
     }
+    // It looks at the lowest 64 bits of the mask alone, and finds another length or none.
+    if (
+      key.match === "lpm" &&
+      set.kind === "prefix" &&
+      set.length > 0 &&
+      hasWidth(type) &&
+      widthOf(type) > 64
+    ) {
+      const message = `${key.name} of table ${table.name}: BMv2's compiler takes no prefix in an entry of more than 64 bits; match it as ternary`;
+      report({ code: "GP1405", message, at: entry.at, target: "v1model" });
+    }
   });
   for (const message of wrong) report({ code: "GP1405", message, at: entry.at });
   return wrong.length === 0;
