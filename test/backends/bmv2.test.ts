@@ -1,16 +1,17 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
-import libra from "../../examples/libra/program.ts";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { generate } from "../../src/backends/index.ts";
 import type { Program } from "../../src/ir/index.ts";
 import { Switch } from "../../src/switch/switch.ts";
+import { examples } from "../examples/programs.ts";
 import { Dice } from "./dice.ts";
 import { externs } from "./externsprogram.ts";
 import { parserPrograms } from "./parserprograms.ts";
 import { passes } from "./passesprogram.ts";
 import { forwarding, zoo } from "./programs.ts";
+import { compose, composition } from "./random/compositions.ts";
 import { randomProgram } from "./randomprogram.ts";
 import { SimpleSwitch } from "./simpleswitch.ts";
 import { tofinoExterns } from "./tna/externsprogram.ts";
@@ -21,7 +22,19 @@ import { valueSets } from "./valuesetsprogram.ts";
 
 const tools = findTools({ p4c: ["P4C", "p4c-bm2-ss"], bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"] });
 const scratch = mkdtempSync(join(tmpdir(), "gradplane-"));
-const programs: readonly Program[] = [
+
+/**
+ * Some random programs by default. With GRADPLANE_LONG_TESTS 200, or as many as GRADPLANE_RANDOM_PROGRAMS says, from the seed
+ * GRADPLANE_RANDOM_SEED on; and half as many compositions of the features.
+ */
+const isLong = process.env.GRADPLANE_LONG_TESTS !== undefined;
+const count = Number(process.env.GRADPLANE_RANDOM_PROGRAMS ?? (isLong ? 200 : 3));
+const first = Number(process.env.GRADPLANE_RANDOM_SEED ?? 1);
+const from = <T>(length: number, make: (seed: number) => T): readonly T[] =>
+  Array.from({ length }, (_, i) => make(first + i));
+
+type Made = readonly [name: string, make: () => Program];
+const written: readonly Program[] = [
   forwarding(),
   zoo(),
   externs(),
@@ -30,10 +43,22 @@ const programs: readonly Program[] = [
   passes(),
   passes(true),
   valueSets(),
-  libra.ir,
+  ...Object.values(examples).map(({ ir }) => ir),
   ...parserPrograms,
-  ...[1, 2, 3].map((seed) => randomProgram(`random_${seed}`, new Dice(seed * 104729))),
 ];
+const programs: readonly Made[] = [
+  // Those are the same in every part of a long run.
+  ...(first === 1 ? written.map((p): Made => [p.name, () => p]) : []),
+  ...from(count, (seed): Made => {
+    const name = `random_${seed}`;
+    return [name, () => randomProgram(name, new Dice(seed * 104729))];
+  }),
+  ...from(Math.floor(count / 2), (seed): Made => {
+    const name = `composition_${seed}`;
+    return [name, () => compose(composition(name, seed, { faults: false, lanes: 8 })).ir];
+  }),
+];
+vi.setConfig({ testTimeout: 300_000 });
 
 function text(files: ReadonlyMap<string, string | Uint8Array>, path: string): string {
   const content = files.get(path);
@@ -70,44 +95,32 @@ describe.skipIf(tools.bmv2 === undefined)("simple_switch_grpc with the generated
     }
   }
 
-  for (const program of programs) {
-    const files = generate(program);
-    const arrivals = packetsFor(program, 400, new Dice(77));
-    const expected = (
-      json: string,
-    ): { readonly like: Switch; readonly out: readonly (readonly string[])[] } => {
+  for (const [name, make] of programs) {
+    /** The program's files, packets, and what the embedded switch does with them. */
+    const prepare = () => {
+      const program = make();
+      const files = generate(program);
+      const arrivals = packetsFor(program, 400, new Dice(77));
+      const json = text(files, `${name}.json`);
       const like = new Switch(json);
       fill(like, program, arrivals, 7919);
-      return { like, out: embedded(like, arrivals) };
+      return { files, json, arrivals, like, out: embedded(like, arrivals) };
     };
 
-    it(`treats random packets of ${program.name} as the embedded switch does`, async () => {
-      const json = text(files, `${program.name}.json`);
-      const { like, out } = expected(json);
+    it(`treats random packets of ${name} as the embedded switch does`, async () => {
+      const { files, json, arrivals, like, out } = prepare();
       expect(await real(text(files, "p4info.txtpb"), json, like, arrivals)).toEqual(out);
     });
 
-    it.skipIf(tools.p4c === undefined)(
-      `does the same with p4c's JSON and P4Info of ${program.name}`,
-      async () => {
-        const folder = join(scratch, program.name);
-        writeFiles(folder, files);
-        const compiled = run(
-          tools.p4c ?? "",
-          [
-            "-o",
-            join(folder, "p4c.json"),
-            "--p4runtime-files",
-            join(folder, "p4c.txtpb"),
-            `${program.name}.p4`,
-          ],
-          join(folder, "v1model"),
-        );
-        expect(compiled.status, compiled.output).toBe(0);
-        const read = (name: string): string => readFileSync(join(folder, name), "utf8");
-        const { like, out } = expected(text(files, `${program.name}.json`));
-        expect(await real(read("p4c.txtpb"), read("p4c.json"), like, arrivals)).toEqual(out);
-      },
-    );
+    it.skipIf(tools.p4c === undefined)(`does the same with p4c's JSON and P4Info of ${name}`, async () => {
+      const { files, arrivals, like, out } = prepare();
+      const folder = join(scratch, name);
+      writeFiles(folder, files);
+      const [json, info] = [join(folder, "p4c.json"), join(folder, "p4c.txtpb")];
+      const args = ["-o", json, "--p4runtime-files", info, `${name}.p4`];
+      const compiled = run(tools.p4c ?? "", args, join(folder, "v1model"));
+      expect(compiled.status, compiled.output).toBe(0);
+      expect(await real(readFileSync(info, "utf8"), readFileSync(json, "utf8"), like, arrivals)).toEqual(out);
+    });
   }
 });

@@ -151,9 +151,11 @@ function indirect(
     const chosen = Array.from({ length: count }, (_, i) => i + 1).filter(
       (id) => id === 1 || dice.below(2) === 0,
     );
+    const declared = p.controls.flatMap((c) => c.actionProfiles).find((a) => a.name === table.implementation);
+    const room = Math.min(8, declared?.selector?.maxGroupSize ?? 8);
     profile.insertGroup(
       groups + 1,
-      chosen.slice(0, 8).map((member) => ({ member, weight: 1 })),
+      chosen.slice(0, room).map((member) => ({ member, weight: 1 })),
     );
   }
   return { kind: "group", group: 1 + dice.below(profile.groups.length) };

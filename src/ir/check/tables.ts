@@ -10,7 +10,7 @@ import {
   type Table,
 } from "../program.ts";
 import type { SourceLocation } from "../source.ts";
-import { sameType, typeName } from "../types.ts";
+import { sameType, typeName, widthOf } from "../types.ts";
 import { checkProfiles } from "./actionprofiles.ts";
 import { includes, misfit, uncanonical } from "./keysets.ts";
 import { checkDigests, checkMeters } from "./meters.ts";
