@@ -135,12 +135,17 @@ export class SimpleSwitch {
     await this.#client.write([...profiles, ...updates, ...groups, ...sessions]);
   }
 
-  /** Sends packets; answers for each what came out because of it, `port:bytes`, sorted. */
+  /**
+   * Sends packets; answers for each what came out because of it, `port:bytes`, sorted.
+   *
+   * @param burst as many at a time; of 1 none meets what another has left on its way
+   */
   async send(
     packets: readonly { readonly port: number; readonly data: Uint8Array }[],
+    burst: number = BURST,
   ): Promise<readonly (readonly string[])[]> {
     const out: string[][] = packets.map(() => []);
-    for (let at = 0; at < packets.length; at += BURST) {
+    for (let at = 0; at < packets.length; at += burst) {
       await new Promise<void>((resolve, reject) => {
         const stream = this.#dataplane.makeBidiStreamRequest(
           "/p4.bm.DataplaneInterface/PacketStream",
@@ -152,7 +157,7 @@ export class SimpleSwitch {
         );
         stream.on("error", reject);
         stream.on("end", resolve);
-        packets.slice(at, at + BURST).forEach((p, i) => {
+        packets.slice(at, at + burst).forEach((p, i) => {
           stream.write({ id: BigInt(at + i + 1), deviceId: DEVICE, port: p.port, packet: p.data });
         });
         // The server ends its side when all packets have gone through.
