@@ -6,7 +6,14 @@ import { localPart, type Names } from "../p4text/names.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import { exactLog2, isTofinoHash, tofinoHashes } from "./externs.ts";
 import { type FlowFacts, isDropPort } from "./flow.ts";
-import { checksumFailed, MIRROR_CLONE, ORIGIN_CLONE, RECIRCULATION_PORT, RESUBMIT } from "./intrinsics.ts";
+import {
+  checksumFailed,
+  MIRROR_CLONE,
+  ORIGIN_CLONE,
+  RECIRCULATION_PORT,
+  RECIRCULATION_PORT_NUMBER,
+  RESUBMIT,
+} from "./intrinsics.ts";
 import type { Gress, LocalTarget, StatefulProgram, Step, TnaDigest, Unit } from "./lowered.ts";
 import type { Refuse } from "./refuse.ts";
 import { cellProgram, indexOf } from "./salu.ts";
@@ -72,7 +79,10 @@ function stepOf(
       ];
     case "recirculate":
       return [
-        architecture("ig_tm_md.ucast_egress_port", constantOf(RECIRCULATION_PORT, 68n, 9)),
+        architecture(
+          "ig_tm_md.ucast_egress_port",
+          constantOf(RECIRCULATION_PORT, BigInt(RECIRCULATION_PORT_NUMBER), 9),
+        ),
         ...(context.facts.afterMulticast.has(s)
           ? [architecture("ig_tm_md.mcast_grp_a", constantOf(undefined, 0n, 16))]
           : []),

@@ -19,6 +19,7 @@ export const RESUBMIT = 1;
 
 /** The port of pipe 0 from which packets come back to ingress. */
 export const RECIRCULATION_PORT = "RECIRCULATION_PORT";
+export const RECIRCULATION_PORT_NUMBER = 68;
 
 const inIngress: ReadonlySet<IntrinsicName> = new Set([
   "checksum_failed",
@@ -69,7 +70,12 @@ export function intrinsicText(e: IntrinsicReference, gress: Gress, names: Intrin
   if (e.name === "is_clone") return test(`hdr.${names.bridge}.origin`, ORIGIN_CLONE, "==");
   if (e.name === "ingress_port" && gress === "egress")
     return { text: `hdr.${names.bridge}.ingress_port`, level: Level.POSTFIX };
-  return { text: spelled[gress][e.name] ?? e.name, level: Level.POSTFIX };
+  return { text: spelledIntrinsic(e.name, gress), level: Level.POSTFIX };
+}
+
+/** What is read by a name of the architecture. */
+export function spelledIntrinsic(name: IntrinsicName, gress: Gress): string {
+  return spelled[gress][name] ?? name;
 }
 
 /** A header's checksum was wrong: only a header that was parsed has one. */

@@ -155,7 +155,7 @@ function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
 }
 
 /** Tofino has no optional keys, and no constant entries in a table with a prefix: their winning order is that of the entries. */
-function matchOf(match: MatchKind, table: TnaTable): MatchKind {
+export function matchOf(match: MatchKind, table: TnaTable): MatchKind {
   if (match === "optional" || (match === "lpm" && table.constEntries.length > 0)) return "ternary";
   return match;
 }
