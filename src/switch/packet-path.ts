@@ -24,11 +24,22 @@ export interface PathSettings {
   readonly ports: ReadonlySet<number> | undefined;
 }
 
+/** The way of packets through one program, as a switch drives it. */
+export interface SwitchPath {
+  readonly engine: Engine;
+  trace(tracer: Tracer | undefined): void;
+  receive(port: number, data: Uint8Array, now: number, sink: SwitchSink): void;
+  tick(now: number, sink: SwitchSink): void;
+  importance(packet: PacketState, droppable: ReadonlySet<number> | undefined): Importance;
+  /** When `tick` has something to do beside what waits in queues, in microseconds; undefined if never. */
+  nextWakeup(): number | undefined;
+}
+
 /**
  * The way of packets through one program: ingress, the end-of-ingress decisions, queues, egress, the end-of-egress
  * decisions, in the order that simple_switch.md gives.
  */
-export class PacketPath {
+export class PacketPath implements SwitchPath {
   readonly engine: Engine;
   private readonly settings: PathSettings;
   private readonly replication: ReplicationEngine;
@@ -98,6 +109,10 @@ export class PacketPath {
     const type = getField(packet, this.fields.instanceType);
     if (type === instanceType.ingressClone || type === instanceType.egressClone) return "exempt";
     return importanceOf(this.functions.assemble(packet), droppable);
+  }
+
+  nextWakeup(): number | undefined {
+    return undefined;
   }
 
   private take(): PacketState {

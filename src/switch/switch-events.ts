@@ -5,7 +5,17 @@ import { queueDropReasons } from "./trafficmanager/queue.ts";
 /** v1model's drop port in simple_switch. */
 export const defaultDropPort = 511;
 
+/** The hardware that a switch behaves as. */
+export type Personality = "v1model" | "tna";
+
 export interface SwitchOptions {
+  /**
+   * `v1model` (the default): simple_switch, whose programs are BMv2 JSON. `tna`: Tofino 1, whose programs are what
+   * `gradplane build --target tna` writes as tna/NAME.json. It is gradplane's own model of the chip and not the vendor's.
+   */
+  readonly personality?: Personality;
+  /** Pipes of a Tofino, 2 or 4; 2 if absent. Their ports are device ports: the pipe in bits 8 and 7, 0 to 63 within it. */
+  readonly pipes?: 2 | 4;
   /** Packets for this port are handed out as `toCpu`, and `packetOut` comes in on it. */
   readonly cpuPort?: number;
   /** `mark_to_drop` sets egress_spec to this; 511 if absent. */
@@ -31,7 +41,10 @@ export interface SwitchOptions {
   readonly log?: (message: string) => void;
 }
 
-/** Why a packet, or a copy of one, ended inside the switch. */
+/**
+ * Why a packet, or a copy of one, ended inside the switch. Only on a Tofino: ingress gave no port (`noDestination`), the parser came
+ * to an end that the program does not ask for (`parserError`), or the packet met a register a second time (`registerTwice`).
+ */
 export const dropReasons = [
   "noPipeline",
   "ingressDrop",
@@ -40,6 +53,9 @@ export const dropReasons = [
   "noCloneSession",
   "noSuchPort",
   ...queueDropReasons,
+  "noDestination",
+  "parserError",
+  "registerTwice",
   "tooManyPasses",
   "emptyFrame",
   "pipelineReplaced",

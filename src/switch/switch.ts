@@ -5,7 +5,7 @@ import type { DigestList, Engine, Faults } from "./engine/engine.ts";
 import type { PacketState } from "./engine/packet-state.ts";
 import { type RandomSource, seededRandom } from "./engine/random.ts";
 import type { TraceEvent, Tracer } from "./engine/trace.ts";
-import { PacketPath, type PathSettings } from "./packet-path.ts";
+import { PacketPath, type PathSettings, type SwitchPath } from "./packet-path.ts";
 import { ReplicationEngine } from "./replication/replication-engine.ts";
 import type { CounterArray, MeterArray, ParseValueSet, RegisterArray } from "./state/arrays.ts";
 import { SwitchCounters } from "./switch-counters.ts";
@@ -22,6 +22,8 @@ import {
 import type { ActionProfile } from "./tables/action-profile.ts";
 import { SwitchRuntimeError } from "./tables/runtime-error.ts";
 import type { Table } from "./tables/table.ts";
+import { compileTna, isTnaEngine } from "./tna/compile-tna.ts";
+import { Tofino } from "./tna/tofino.ts";
 import { TrafficManager } from "./trafficmanager/traffic-manager.ts";
 
 /** The largest port number of v1model, which has 9 bits for them. */
@@ -30,7 +32,8 @@ const MAX_PORT = 511;
 export type { Digest, SwitchAction } from "./switch-events.ts";
 
 /**
- * A switch that runs a BMv2 JSON program with the semantics of simple_switch (v1model).
+ * A switch that runs a BMv2 JSON program with the semantics of simple_switch (v1model), or with the option `personality: "tna"` a lowered
+ * Tofino program with the rules of that chip (docs/tofino.md).
  *
  * It is a pure state machine: packets and the time come in, actions come out. Time is in microseconds and must not run
  * backwards. Packets wait inside only at ports with a rate (`trafficManager.setRate`); then `nextWakeup` says when `tick`
@@ -40,7 +43,7 @@ export type { Digest, SwitchAction } from "./switch-events.ts";
  * fully qualified names of P4Info), `replication` for multicast groups and clone sessions. All of them start anew with
  * each `setPipeline`; do not keep references across it.
  *
- * Semantics worth knowing (simple_switch.md):
+ * Semantics worth knowing of v1model (simple_switch.md):
  * - The parser never drops: on an error ingress runs with what was parsed and `parser_error` set.
  * - `egress_spec` starts at 0, so a packet for which nobody sets it leaves on port 0.
  * - After ingress: clone, digest, then the first of resubmit, multicast, drop, unicast. After egress: clone, then drop,
@@ -56,7 +59,10 @@ export class Switch {
   readonly trafficManager: TrafficManager<PacketState>;
   readonly replication = new ReplicationEngine();
 
-  private path: PacketPath | undefined = undefined;
+  /** What a Tofino has around its program; undefined for another personality. */
+  readonly tofino: Tofino | undefined;
+
+  private path: SwitchPath | undefined = undefined;
   private readonly counts = new SwitchCounters();
   private readonly settings: PathSettings;
   private readonly random: RandomSource;
@@ -74,6 +80,7 @@ export class Switch {
       maxPasses: options.maxPasses ?? 1000,
       ports: options.ports === undefined ? undefined : new Set(options.ports),
     };
+    this.tofino = options.personality === "tna" ? new Tofino(options.pipes ?? 2) : undefined;
     const queues = options.priorityQueues ?? 8;
     if (!Number.isInteger(queues) || queues < 1 || queues > 8) {
       throw new RangeError(`priorityQueues must be from 1 to 8, not ${queues}`);
@@ -99,11 +106,8 @@ export class Switch {
    * this switch and only once, since it carries the program's run-time state.
    */
   preparePipeline(json: Bmv2JsonSource): Engine {
-    return compileProgram(readProgram(json), {
-      dropPort: this.dropPort,
-      random: this.random,
-      log: this.options.log,
-    });
+    const options = { dropPort: this.dropPort, random: this.random, log: this.options.log };
+    return this.tofino === undefined ? compileProgram(readProgram(json), options) : compileTna(json, options);
   }
 
   /**
@@ -115,8 +119,15 @@ export class Switch {
       this.counts.drops.pipelineReplaced++;
     });
     this.replication.clear();
-    this.path = new PacketPath(engine, this.settings, this.replication, this.trafficManager, this.counts);
+    this.path = this.pathOf(engine);
     this.path.trace(this.tracer);
+  }
+
+  private pathOf(engine: Engine): SwitchPath {
+    const { settings, replication, trafficManager, counts } = this;
+    if (this.tofino !== undefined && isTnaEngine(engine))
+      return this.tofino.path(engine, settings, { replication, trafficManager, counters: counts });
+    return new PacketPath(engine, settings, replication, trafficManager, counts);
   }
 
   /** Loads a program, or throws SwitchConfigError and goes on with the one before. */
@@ -278,7 +289,8 @@ export class Switch {
 
   /** When `tick` has something to do, in microseconds; undefined if never. */
   nextWakeup(): number | undefined {
-    return this.trafficManager.nextWakeup();
+    const [queued, own] = [this.trafficManager.nextWakeup(), this.path?.nextWakeup()];
+    return own === undefined || (queued !== undefined && queued < own) ? queued : own;
   }
 
   /**

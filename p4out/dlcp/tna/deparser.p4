@@ -50,6 +50,7 @@ control SwitchEgressDeparser(packet_out packet,
             hdr.ipv4.src_addr,
             hdr.ipv4.dst_addr
         });
+        packet.emit(hdr.ethernet);
         packet.emit(hdr.ipv4);
     }
 }

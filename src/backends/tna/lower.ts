@@ -160,8 +160,14 @@ class ProgramLowering {
         }
       : undefined;
     const inEgress = new Set([...needs.clone, ...needs.sent]);
-    // What egress has not parsed stands behind the headers, as it came.
-    const egressDeparser = p.deparser.filter((h) => inEgress.has(h) || this.#isAdded(h, "egress"));
+    // What the egress parser has not extracted stands behind the headers, as it came; the rest has to be emitted again, whether egress
+    // works on it or the way to what it works on led over it.
+    const extracted = new Set(
+      [needs.clone, needs.sent].flatMap((headers) =>
+        prunedStates(p.parser, headers).flatMap((s) => extractedBy(s).map(instanceOf)),
+      ),
+    );
+    const egressDeparser = p.deparser.filter((h) => extracted.has(h) || this.#isAdded(h, "egress"));
     this.#emittedByEgress = new Set(egressDeparser);
     const elsewhere = this.#metadataOutsideActions();
     const stages = p.controls.flatMap((c) =>

@@ -7,7 +7,7 @@ import { actionCode } from "./action-code.ts";
 import { BitWriter } from "./bit-writer.ts";
 import { calculationBytes, calculationCode } from "./calculation-code.ts";
 import { deparserCode } from "./deparser-code.ts";
-import type { CompiledFunctions, Engine, EngineOptions, Faults } from "./engine.ts";
+import { type CompiledFunctions, type Engine, type EngineOptions, type Faults, noFaults } from "./engine.ts";
 import { copyPayload, FrameMemory } from "./frame-memory.ts";
 import * as hashes from "./hash-algorithms.ts";
 import { type ShiftableStack, shiftableStack, shiftableUnionStack } from "./header-code.ts";
@@ -37,17 +37,12 @@ class EngineBuilder {
   readonly egress: Pipeline;
   readonly tables: Table[] = [];
   readonly profiles = new Map<string, ActionProfile>();
-  readonly faults: Faults = {
-    registerIndex: 0,
-    counterIndex: 0,
-    meterIndex: 0,
-    assertion: 0,
-    endlessAction: 0,
-  };
+  readonly faults: Faults;
 
   constructor(program: Bmv2Program, options: EngineOptions) {
     this.program = program;
     this.options = options;
+    this.faults = options.faults ?? noFaults();
     this.layout = layOut(program);
     this.target = targetFields(this.layout);
     this.ingress = this.pipelineNamed("ingress");
@@ -143,37 +138,21 @@ class EngineBuilder {
     for (const pipeline of this.pipelines) {
       for (const table of pipeline.tables) this.tables.push(builder.build(pipeline, table));
     }
-    const registers = program.registers.map((r) => new RegisterArray(r.name, r.id, r.size, r.width));
     const counters = program.counters.map((c) => new CounterArray(c.name, c.id, c.size));
-    const meters = program.meters.map((m) => new MeterArray(m.name, m.id, m.direct ? 0 : m.size, m.unit));
     const valueSets = program.valueSets.map((s) => new ParseValueSet(s.name, s.id, s.width, s.maxSize));
-    const runtime = this.runtime(registers, counters, meters, valueSets);
-    let listener: Tracer | undefined;
-    let tracedFunctions: CompiledFunctions | undefined;
     const fieldsOf = (elements: Bmv2Program["fieldLists"][number]["elements"]): readonly FieldSlot[] =>
       elements.flatMap((element) =>
         element.kind === "field" ? [layout.field(element.header, element.field, element.path)] : [],
       );
     const byName = <T extends { readonly name: string }>(items: readonly T[]) =>
       new Map(items.map((item) => [item.name, item]));
-    return {
+    const common = {
       program,
       layout,
       target: this.target,
-      functions: instantiate(source, runtime),
-      traced: (tracer) => {
-        listener = tracer;
-        tracedFunctions ??= instantiate(this.generate(true), {
-          ...runtime,
-          trace: (event: TraceEvent) => listener?.(event),
-        });
-        return tracedFunctions;
-      },
       tables: byName(this.tables),
       profiles: this.profiles,
       counters: byName(counters),
-      meters: byName(meters),
-      registers: byName(registers),
       valueSets: byName(valueSets),
       digests: new Map(
         program.digests.map((list) => [
@@ -185,6 +164,32 @@ class EngineBuilder {
       faults: this.faults,
       source,
     };
+    const instance = (first: Engine | undefined): Engine => {
+      const registers = program.registers.map((r) => new RegisterArray(r.name, r.id, r.size, r.width));
+      const meters = program.meters.map((m) => new MeterArray(m.name, m.id, m.direct ? 0 : m.size, m.unit));
+      for (const array of registers) first?.registers.get(array.name)?.followers.push(array);
+      for (const array of meters) first?.meters.get(array.name)?.followers.push(array);
+      const runtime = this.runtime(registers, counters, meters, valueSets);
+      let listener: Tracer | undefined;
+      let tracedFunctions: CompiledFunctions | undefined;
+      const engine: Engine = {
+        ...common,
+        functions: instantiate(source, runtime),
+        traced: (tracer) => {
+          listener = tracer;
+          tracedFunctions ??= instantiate(this.generate(true), {
+            ...runtime,
+            trace: (event: TraceEvent) => listener?.(event),
+          });
+          return tracedFunctions;
+        },
+        meters: byName(meters),
+        registers: byName(registers),
+        anotherPipe: () => instance(first ?? engine),
+      };
+      return engine;
+    };
+    return instance(undefined);
   }
 
   /** Everything that generated code refers to by name. */

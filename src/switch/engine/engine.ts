@@ -17,6 +17,10 @@ export interface Faults {
   endlessAction: number;
 }
 
+export function noFaults(): Faults {
+  return { registerIndex: 0, counterIndex: 0, meterIndex: 0, assertion: 0, endlessAction: 0 };
+}
+
 /** The functions that a program is compiled to. */
 export interface CompiledFunctions {
   readonly parse: (packet: PacketState) => void;
@@ -40,6 +44,8 @@ export interface CompiledFunctions {
 }
 
 export interface EngineOptions {
+  /** Where faults are counted; a place of the engine's own if absent. */
+  readonly faults?: Faults;
   readonly dropPort: number;
   readonly random: RandomSource;
   readonly log: ((message: string) => void) | undefined;
@@ -61,6 +67,8 @@ export interface Engine {
   readonly functions: CompiledFunctions;
   /** The traced variant, which shares the run-time state and reports to the last tracer given. */
   traced(tracer: Tracer): CompiledFunctions;
+  /** The same program and tables with registers and meters of its own, as each pipe of a chip has them. */
+  anotherPipe(): Engine;
   readonly tables: ReadonlyMap<string, Table>;
   readonly profiles: ReadonlyMap<string, ActionProfile>;
   readonly counters: ReadonlyMap<string, CounterArray>;

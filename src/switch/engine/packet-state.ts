@@ -57,6 +57,8 @@ export class PacketState {
   exit = 0;
   /** True if the queue marked it: congestion experienced. */
   isCongested = false;
+  /** Colour for the traffic manager, which only Tofino has: 0 green, 3 red. */
+  colour = 0;
   /** Longest frame that may leave, in bytes. */
   truncateTo = Number.POSITIVE_INFINITY;
   /** True if `bytes` is this packet's own memory and not the caller's. */
@@ -85,6 +87,7 @@ export class PacketState {
     this.recirculate = 0;
     this.exit = 0;
     this.isCongested = false;
+    this.colour = 0;
     this.truncateTo = Number.POSITIVE_INFINITY;
   }
 

@@ -62,6 +62,8 @@ export class MeterArray {
   readonly id: number;
   readonly size: number;
   readonly unit: MeterUnit;
+  /** Arrays that are configured like this one: those of a chip's other pipes. */
+  readonly followers: MeterArray[] = [];
   private readonly meters = new Map<number, Meter>();
 
   constructor(name: string, id: number, size: number, unit: MeterUnit) {
@@ -87,6 +89,7 @@ export class MeterArray {
   /** Sets or (with undefined) removes the configuration of a cell. `now` is in microseconds. */
   write(index: number, config: MeterConfig | undefined, now: number): void {
     checkIndex(this.name, index, this.size);
+    for (const follower of this.followers) follower.write(index, config, now);
     if (config === undefined) {
       this.meters.delete(index);
       return;
@@ -107,6 +110,8 @@ export class RegisterArray {
   readonly size: number;
   readonly width: number;
   readonly cells: RegisterCells;
+  /** Arrays that are written and reset with this one: those of a chip's other pipes. */
+  readonly followers: RegisterArray[] = [];
 
   constructor(name: string, id: number, size: number, width: number) {
     this.name = name;
@@ -130,12 +135,14 @@ export class RegisterArray {
     }
     if (Array.isArray(this.cells)) this.cells[index] = value;
     else this.cells[index] = Number(value);
+    for (const follower of this.followers) follower.write(index, value);
   }
 
   /** Sets every cell to 0. */
   reset(): void {
     if (Array.isArray(this.cells)) this.cells.fill(0n);
     else this.cells.fill(0);
+    for (const follower of this.followers) follower.reset();
   }
 }
 
@@ -145,6 +152,8 @@ export class ParseValueSet {
   readonly id: number;
   readonly width: number;
   readonly capacity: number | undefined;
+  /** Sets that have the same members: that of the other parser of a chip. */
+  readonly followers: ParseValueSet[] = [];
   private readonly values = new Set<bigint>();
 
   constructor(name: string, id: number, width: number, capacity: number | undefined) {
@@ -178,6 +187,7 @@ export class ParseValueSet {
     }
     this.values.clear();
     for (const value of members) this.values.add(value);
+    for (const follower of this.followers) follower.set(members);
   }
 
   contains(key: bigint, mask: bigint | undefined): boolean {

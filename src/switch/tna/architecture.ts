@@ -14,10 +14,8 @@ export const architectureFields: Readonly<Record<Gress, Readonly<Record<string, 
     "ig_dprsr_md.resubmit_type": 3,
     "ig_dprsr_md.mirror_type": 3,
     "ig_tm_md.ucast_egress_port": 9,
-    "ig_tm_md.bypass_egress": 1,
     "ig_tm_md.ingress_cos": 3,
     "ig_tm_md.qid": 5,
-    "ig_tm_md.copy_to_cpu": 1,
     "ig_tm_md.packet_color": 2,
     "ig_tm_md.mcast_grp_a": 16,
     "ig_tm_md.mcast_grp_b": 16,
@@ -50,7 +48,7 @@ const readOnly = /^(ig_intr_md|ig_prsr_md|eg_intr_md|eg_prsr_md)\./;
 export function architectureWidth(field: string, gress: Gress, isWritten: boolean, path: string): number {
   const width = architectureFields[gress][field];
   if (width === undefined)
-    throw new SwitchConfigError("UNKNOWN_NAME", path, `${gress} of Tofino 1 has no ${field}`);
+    throw new SwitchConfigError("UNKNOWN_NAME", path, `${gress} of the tna personality has no ${field}`);
   if (isWritten && readOnly.test(field))
     throw new SwitchConfigError("BAD_VALUE", path, `${field} cannot be written`);
   return width;

@@ -172,6 +172,7 @@ export class Fields {
 }
 
 /** Slots of the engine's layout are found by these. */
+export const metadataSlot = (name: string): readonly [header: string, field: string] => [METADATA, name];
 export const architectureSlot = (field: string): readonly [header: string, field: string] => [
   ARCHITECTURE,
   field,

@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { Dice } from "../../backends/dice.ts";
+import { fill, limit, packetsFor, transcript } from "../../backends/traffic.ts";
+import { examples } from "../../examples/programs.ts";
+import { alike, both, comparable } from "./bothpersonalities.ts";
+
+describe("the tna personality", () => {
+  it.each(Object.entries(examples))(
+    "does with %s what its v1model program does, on random traffic",
+    (_, { ir }) => {
+      for (const seed of [1, 2, 3]) {
+        const arrivals = comparable(ir, packetsFor(ir, 150, new Dice(seed)));
+        const { v1model, tna } = both(ir);
+        for (const s of [v1model, tna]) {
+          fill(s, ir, arrivals, seed * 7919);
+          limit(s, new Dice(seed));
+        }
+        const [theirs, ours] = [transcript(v1model, arrivals, tna), transcript(tna, arrivals, v1model)];
+        expect([seed, alike(ir, ours)]).toEqual([seed, alike(ir, theirs)]);
+      }
+    },
+  );
+});
