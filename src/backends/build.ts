@@ -7,8 +7,10 @@ import { packetFormats } from "./packets.ts";
 import { reportPage } from "./report.ts";
 import { sourceMap, sourceMapText } from "./sourcemap.ts";
 import { tableContents } from "./tables.ts";
+import { tnaDocument } from "./tna/document.ts";
 import { fitFindings, fitReport, stageMap } from "./tna/fit/index.ts";
 import { lowerTna } from "./tna/lower.ts";
+import { tnaP4info } from "./tna/p4info.ts";
 import { placedTnaFiles } from "./tna/text/files.ts";
 import { bfrtSettings } from "./tna/trafficmanager.ts";
 import { bmv2Json } from "./v1model/json/document.ts";
@@ -27,8 +29,9 @@ export type GeneratedFiles = ReadonlyMap<string, string | Uint8Array>;
 
 /**
  * Everything that is generated from a program. For v1model: `v1model/*.p4` and `v1model/controls/*.p4`, `NAME.json` for BMv2 and the
- * embedded switch, `p4info.txtpb`, `p4info.bin`; for tna: `tna/*.p4` and, where there is anything to set, `tna/bfrt.json`, and a map of its stages, `tna/stages.svg`; and
- * `tables.json` (their contents), `report.md`, `sourcemap.json` and `packets.md`. The same program gives the same bytes; nothing is written to disk.
+ * embedded switch, `p4info.txtpb`, `p4info.bin`; for tna: `tna/*.p4`, `tna/NAME.json` for
+ * the embedded switch's tna personality with its `tna/p4info.txtpb` and `tna/p4info.bin`, where there is anything to set `tna/bfrt.json`,
+ * and a map of its stages, `tna/stages.svg`; and `tables.json` (their contents), `report.md`, `sourcemap.json` and `packets.md`. The same program gives the same bytes; nothing is written to disk.
  *
  * @throws BackendError when the program is beyond the target, although well typed.
  */
@@ -56,6 +59,10 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
       throw new BackendError("GP2004", "tna", message, first.at);
     }
     emit("tna", placedTnaFiles(lowered));
+    files.set(`tna/${program.name}.json`, tnaDocument(lowered));
+    const info = tnaP4info(program);
+    files.set("tna/p4info.txtpb", p4infoToText(info));
+    files.set("tna/p4info.bin", p4infoToBinary(info));
     const settings = bfrtSettings(lowered);
     if (settings !== undefined) files.set("tna/bfrt.json", settings);
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { MessageError, type P4Info, p4infoFromFile } from "../p4info/index.ts";
-import { AdminServer, AdminService, Switch, SwitchRunner } from "../switch/index.ts";
+import { AdminServer, AdminService, isFrontPort, Switch, SwitchRunner } from "../switch/index.ts";
 import {
   EmbeddedSwitchTarget,
   type GrpcTls,
@@ -19,7 +19,7 @@ import { parse, type Verb, wholeNumber } from "./verb.ts";
 export const switchVerb: Verb = {
   help: `Usage: gradplane switch (--json FILE --p4info FILE | --no-p4) -i PORT@WHERE ... [options]
 
-Runs a BMv2 JSON program, or with --no-p4 waits for one over P4Runtime. Prints one line when it is ready:
+Runs a BMv2 JSON program (or with --personality tna a Tofino one), or with --no-p4 waits for one over P4Runtime. Prints one line when it is ready:
   ready grpc=HOST:PORT [admin=HOST:PORT] [metrics=HOST:PORT] PORT@WHERE ...
 SIGTERM and SIGINT end it; so does the end of a parent that started it with an IPC channel.
 
@@ -30,12 +30,17 @@ SIGTERM and SIGINT end it; so does the end of a parent that started it with an I
   -i PORT@pcap:IN:OUT      a port: frames come from the capture IN once there is a program, and go to the
                            capture OUT; either may be empty
   --pcap-wait SECONDS      time that captures wait for a controller's entries; default 0
-  --json FILE              BMv2 JSON to run from the start
+  --json FILE              BMv2 JSON to run from the start; for the tna personality tna/NAME.json of gradplane build
   --p4info FILE            its P4Info (.txtpb or .bin)
   --no-p4                  start without a program
   --device-id N            P4Runtime device id, from 1; default 1
   --cpu-port N             port of packet-in and packet-out
   --drop-port N            default 511
+  --personality v1model|tna
+                           what the embedded switch behaves as: simple_switch, or a Tofino 1 as far as gradplane models it
+                           (it is not the vendor's model); default v1model
+  --pipes 2|4              pipes of a Tofino, each with registers of its own; default 2. Ports are device ports: the pipe
+                           in bits 8 and 7, 0 to 63 within it
   --on embedded|bmv2       which switch: gradplane's own, or simple_switch_grpc (SIMPLE_SWITCH_GRPC or PATH) with the
                            same arguments; it has Linux interfaces only; default embedded
   --priority-queues N      queues per port, 1 to 8; default 8
@@ -63,6 +68,8 @@ Examples:
         p4info: { type: "string" },
         "no-p4": { type: "boolean", default: false },
         on: { type: "string", default: "embedded" },
+        personality: { type: "string", default: "v1model" },
+        pipes: { type: "string" },
         "pcap-wait": { type: "string", default: "0" },
         "device-id": { type: "string", default: "1" },
         "cpu-port": { type: "string" },
@@ -89,12 +96,17 @@ Examples:
     if ((values.json === undefined) !== (values.p4info === undefined))
       throw new UserError("--json FILE and --p4info FILE go together");
     const ports = values.interface.map(parseInterface);
+    const hardware = hardwareOf(values.personality, values.pipes);
     const cpuPort =
       values["cpu-port"] === undefined ? undefined : wholeNumber("cpu-port", values["cpu-port"], 1, 510);
     const dropPort = wholeNumber("drop-port", values["drop-port"], 0, 511);
-    const special = new Map([[dropPort, "the drop port"]]);
+    const special = new Map(hardware.personality === "tna" ? [] : [[dropPort, "the drop port"]]);
     if (cpuPort !== undefined) special.set(cpuPort, "the CPU port");
     for (const { number } of ports) {
+      if (hardware.personality === "tna" && !isFrontPort(number, hardware.pipes))
+        throw new UserError(
+          `-i: a Tofino with ${hardware.pipes} pipes has no port ${number}; the pipe is in bits 8 and 7, and 0 to 63 are its ports`,
+        );
       const other = special.get(number);
       if (other !== undefined) throw new UserError(`-i: port ${number} is ${other} already`);
       special.set(number, "given");
@@ -121,6 +133,8 @@ Examples:
       cacert: values["grpc-server-cacert"],
       needsClientCertificate: values["grpc-server-with-client-auth"],
     });
+    if (values.on === "bmv2" && hardware.personality !== "v1model")
+      throw new UserError("--on bmv2: simple_switch_grpc is v1model only");
     if (values.on === "bmv2") {
       for (const option of ["queue-depth", "traffic", "pacing", "admin-addr", "metrics"] as const)
         if (values[option] !== undefined)
@@ -141,6 +155,7 @@ Examples:
     }
     if (values.on !== "embedded") throw new UserError(`--on is "${values.on}"; it is embedded or bmv2`);
     const engine = new Switch(undefined, {
+      ...hardware,
       ...(cpuPort === undefined ? {} : { cpuPort }),
       dropPort,
       priorityQueues,
@@ -160,6 +175,21 @@ Examples:
     });
   },
 };
+
+type Hardware = { readonly personality: "v1model" } | { readonly personality: "tna"; readonly pipes: 2 | 4 };
+
+/** @throws UserError */
+function hardwareOf(personality: string, pipes: string | undefined): Hardware {
+  if (personality === "tna") {
+    if (pipes === undefined || pipes === "2" || pipes === "4")
+      return { personality, pipes: pipes === "4" ? 4 : 2 };
+    throw new UserError(`--pipes is "${pipes}"; a Tofino has 2 or 4`);
+  }
+  if (personality !== "v1model")
+    throw new UserError(`--personality is "${personality}"; it is v1model or tna`);
+  if (pipes !== undefined) throw new UserError("--pipes: only a Tofino (--personality tna) has pipes");
+  return { personality };
+}
 
 interface StartProgram {
   readonly p4info: P4Info;

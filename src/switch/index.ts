@@ -41,6 +41,7 @@ export {
   type Digest,
   type DropReason,
   defaultDropPort,
+  type Personality,
   type PortCounters,
   type SwitchAction,
   type SwitchEvent,
@@ -53,6 +54,11 @@ export { SwitchRuntimeError, type SwitchRuntimeErrorCode } from "./tables/runtim
 export { type EntryOptions, Table, type TableDescription } from "./tables/table.ts";
 export { type ActionCall, type CounterValue, type EntryAction, TableEntry } from "./tables/table-entry.ts";
 export type { KeyField, Match, MatchField } from "./tables/table-key.ts";
+export { isFrontPort } from "./tna/architecture.ts";
+export type { Exclusions } from "./tna/exclusions.ts";
+export type { GeneratorApp, PacketGenerator } from "./tna/packet-generator.ts";
+export type { Pipe } from "./tna/packet-path.ts";
+export type { Tofino } from "./tna/tofino.ts";
 export { type Importance, importanceOf, markCongestion } from "./trafficmanager/congestion.ts";
 export { type QueueCounters, type QueueDropReason, queueDropReasons } from "./trafficmanager/queue.ts";
 export type { PortRate, PortSettings, QueueLength, QueueSettings } from "./trafficmanager/settings.ts";

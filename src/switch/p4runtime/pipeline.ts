@@ -94,7 +94,7 @@ export class Pipeline {
     if (config === undefined) throw invalidArgument("the config is missing");
     if (config.p4info === undefined) throw invalidArgument("the config has no P4Info");
     if (config.p4DeviceConfig.length === 0)
-      throw invalidArgument("the device config is empty; it must be the BMv2 JSON of the program");
+      throw invalidArgument("the device config is empty; it must be the JSON of the program");
     try {
       const schema = new Schema(config.p4info);
       const program = this.#target.prepare(schema, config.p4DeviceConfig);

@@ -55,7 +55,6 @@ export function architectureWidth(field: string, gress: Gress, isWritten: boolea
 }
 
 /** Local port numbers of a pipe: 0 to 63 are front-panel ports, 68 to 71 lead back to ingress. */
-export const FRONT_PORTS = 64;
 const PORTS = 72;
 const FIRST_LOOP = 68;
 /** From here packets of the pipe's generator come, and recirculated ones. */
@@ -68,6 +67,11 @@ export function pipeOf(port: number): number {
 
 export function isDevicePort(port: number, pipes: number): boolean {
   return Number.isInteger(port) && port >= 0 && pipeOf(port) < pipes && (port & 0x7f) < PORTS;
+}
+
+/** A port that a cable can be plugged into; on the first pipe 64 to 67 lead to the CPU, which is a host like any other. */
+export function isFrontPort(port: number, pipes: number): boolean {
+  return isDevicePort(port, pipes) && !leadsBack(port);
 }
 
 export function leadsBack(port: number): boolean {

@@ -41,7 +41,7 @@ describe("the P4 text of TNA", () => {
     const root = new URL("../../../p4out/libra/", import.meta.url);
     const made = files(libra.ir);
     const kept = readdirSync(new URL("tna/", root), { recursive: true, encoding: "utf8" }).filter((f) =>
-      /\.(p4|json|svg)$/.test(f),
+      /\.(p4|json|svg|txtpb)$/.test(f),
     );
     expect(kept.map((f) => `tna/${f}`).sort()).toEqual([...made.keys()].sort());
     for (const [path, text] of made)
@@ -63,7 +63,7 @@ describe("the P4 text of TNA", () => {
 
   it("has no line over 100 columns, no tabs, no spaces at line ends and one line end at the end", () => {
     for (const p of [libra.ir, forwarding()])
-      for (const [path, text] of [...files(p)].filter(([path]) => !path.endsWith(".svg"))) {
+      for (const [path, text] of [...files(p)].filter(([path]) => path.endsWith(".p4"))) {
         for (const line of text.split("\n")) {
           expect(line.length, `${path}: ${line}`).toBeLessThanOrEqual(100);
           expect(line).not.toMatch(/\t|\s$/);
