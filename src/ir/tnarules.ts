@@ -14,7 +14,7 @@ export const tnaRules = {
   ),
   GP1803: error(
     "condition is beyond one gateway",
-    "compare fields of at most 32 bits for equality, of at most 16 bits with a constant by order; compute differences in an action first",
+    "compare fields and constants as they stand, signed ones by order up to 32 bits; put what is computed into metadata first",
   ),
   GP1804: error("value that Tofino does not have here", "leave it out for this target, or build for v1model"),
   GP1805: error(

@@ -17,7 +17,7 @@ import {
 import type { Gress, LocalTarget, StatefulProgram, Step, TnaDigest, Unit } from "./lowered.ts";
 import type { Refuse } from "./refuse.ts";
 import { cellProgram, indexOf } from "./salu.ts";
-import { isHashed } from "./stages.ts";
+import { type Bits, isHashed } from "./stages.ts";
 
 /** What the steps of one control need to know of the program around them. */
 export interface StepContext {
@@ -35,6 +35,8 @@ export interface StepContext {
   readonly owner: string;
   /** In egress: the headers that its deparser emits. */
   readonly emitted?: ReadonlySet<string>;
+  /** What the conditions of the gress read. */
+  readonly asked: readonly Bits[];
 }
 
 /** The steps of one stage's statements, and the stateful programs that they run. */
@@ -373,7 +375,22 @@ export function temporaries(
         for (const name of metadataReadBy(s)) wrong.add(name);
     }
   });
+  // What nobody reads is left out, but for what uses a parameter: the compiler would call that unused.
+  const read = new Set(stages.flatMap((stage) => stage.statements.flatMap(metadataReadBy)));
+  for (const { statements } of stages)
+    for (const s of statements)
+      if (
+        s.kind === "assign" &&
+        s.target.kind === "metadata" &&
+        !read.has(s.target.name) &&
+        hasParameter(s.value)
+      )
+        wrong.add(s.target.name);
   return new Set([...stagesWith.keys()].filter((name) => !wrong.has(name)));
+}
+
+function hasParameter(e: Expression): boolean {
+  return [...deep(e)].some((n) => n.kind === "parameter");
 }
 
 function metadataIn(e: Expression): readonly string[] {

@@ -3,11 +3,9 @@ import { bool, rangeOf, widthOf } from "../../ir/index.ts";
 import type { Refuse } from "./refuse.ts";
 import { isAtom } from "./stages.ts";
 
-/** Bits that a gateway takes: four bytes, and twelve bits beside them. */
-const COMPARED_BITS = 32;
-const GATEWAY_BITS = 44;
-/** Bits that it compares by order at most; rows of its memory stand for ranges of four bits each. */
-const ORDERED_BITS = 16;
+/** Bits of which equality is compared; order is compared of no more than one container. */
+const COMPARED_BITS = 44;
+const ORDERED_BITS = 32;
 
 /** A condition as one gateway can test it; casts that only widen a field for a comparison are gone. */
 export function gatewayCondition(e: Expression, refuse: Refuse, at: SourceLocation | undefined): Expression {
@@ -49,8 +47,7 @@ function comparison(e: Binary, refuse: Refuse, at: SourceLocation | undefined): 
       `${width} bits${left.type.kind === "int" ? ", signed," : ""} are compared by ${operator}`,
       at,
     );
-  else if (isEquality && width > (hasConstant ? GATEWAY_BITS : COMPARED_BITS))
-    refuse("GP1803", `${width} bits are compared`, at);
+  else if (isEquality && width > COMPARED_BITS) refuse("GP1803", `${width} bits are compared`, at);
   return narrow;
 }
 
@@ -73,7 +70,8 @@ function not(e: Expression): Expression {
   return { kind: "unary", type: bool, operator: "!", operand: e };
 }
 
-function join(e: Binary): Expression {
+/** The condition without sides that are decided. */
+export function join(e: Binary): Expression {
   const isAnd = e.operator === "&&";
   for (const [side, other] of [
     [e.left, e.right],

@@ -3,9 +3,11 @@ import { bit, bool } from "../../ir/index.ts";
 import { Names } from "../p4text/names.ts";
 import { readsOf } from "./effects.ts";
 import { endsGress, withElseForExits, withExitsOutside } from "./exits.ts";
+import { opposite } from "./gateways.ts";
+import { Layout } from "./layout.ts";
 import { childrenOf, type Levels, leavesOf, levelsOf, Scopes } from "./levels.ts";
 import type { Gress, Member, TnaBlock, TnaControl, TnaProgram, TnaStatement } from "./lowered.ts";
-import { ask, type If, joined, opposite } from "./questions.ts";
+import { ask, type If, joined } from "./questions.ts";
 import { overlaps } from "./stages.ts";
 
 type ApplyTable = Extract<TnaStatement, { readonly kind: "applyTable" }>;
@@ -132,8 +134,9 @@ function withFlagFor(
 function distributed(program: TnaProgram): TnaProgram {
   const scopes = new Scopes(program);
   const levels = levelsOf(scopes);
+  const layout = new Layout(program.source);
   const block = (b: TnaBlock, scope: string): TnaBlock => {
-    const distribution = new Distribution(levels, scope, scopes);
+    const distribution = new Distribution(levels, scope, scopes, layout);
     return b.flatMap((s) => distribution.statement(s));
   };
   return {
@@ -152,8 +155,10 @@ class Distribution {
   readonly #levels: Levels;
   readonly #scope: string;
   readonly #scopes: Scopes;
+  readonly #layout: Layout;
 
-  constructor(levels: Levels, scope: string, scopes: Scopes) {
+  constructor(levels: Levels, scope: string, scopes: Scopes, layout: Layout) {
+    this.#layout = layout;
     this.#levels = levels;
     this.#scope = scope;
     this.#scopes = scopes;
@@ -232,8 +237,8 @@ class Distribution {
     if (whenTrue.length + whenFalse.length === 0) return [];
     return [
       whenTrue.length === 0
-        ? joined(ask(opposite(s.condition), whenFalse))
-        : joined({ ...s, whenTrue, whenFalse }),
+        ? joined(ask(opposite(s.condition), whenFalse), this.#layout)
+        : joined({ ...s, whenTrue, whenFalse }, this.#layout),
     ];
   }
 }

@@ -1,6 +1,6 @@
 import { effectsOf, type Objects, objectsOf } from "./effects.ts";
 import { endsGress } from "./exits.ts";
-import type { Gress, TnaBlock, TnaPipeline, TnaProgram, TnaStatement } from "./lowered.ts";
+import type { Gress, Step, TnaBlock, TnaPipeline, TnaProgram, TnaStatement } from "./lowered.ts";
 import { type Bits, overlaps } from "./stages.ts";
 
 /**
@@ -69,6 +69,7 @@ export class Scopes {
   /** The registers and counters that a statement uses itself. */
   memoryOf(s: TnaStatement, scope: string): readonly string[] {
     const { actions, tables } = this.objects(scope);
+    if (s.kind === "steps") return countersIn(s.steps);
     const locals =
       s.kind === "callAction"
         ? [s.local]
@@ -77,10 +78,15 @@ export class Scopes {
           : [];
     return locals.flatMap((local) => {
       const action = actions.get(local);
-      const counters = (action?.steps ?? []).flatMap((t) => (t.kind === "count" ? [t.counterLocal] : []));
-      return [...counters, ...(action?.updates ?? []).map((u) => u.register)];
+      return [...countersIn(action?.steps ?? []), ...(action?.updates ?? []).map((u) => u.register)];
     });
   }
+}
+
+function countersIn(steps: readonly Step[]): readonly string[] {
+  return steps.flatMap((t) =>
+    t.kind === "count" ? [t.counterLocal] : t.kind === "meter" ? [t.meterLocal] : [],
+  );
 }
 
 /** The statements of the blocks directly within. */

@@ -36,6 +36,7 @@ import {
   isBeyondHeader,
   withIncrementalChecksums,
 } from "./checksums.ts";
+import { withGatewayConditions } from "./comparisons.ts";
 import { continued } from "./continued.ts";
 import { digestsOf } from "./digests.ts";
 import { type EgressNeeds, egressNeeds, prunedStates } from "./egress.ts";
@@ -65,7 +66,8 @@ import { resubmission } from "./passes.ts";
 import type { Refuse } from "./refuse.ts";
 import { tnaWords } from "./reserved.ts";
 import { checkRegister, indexOf } from "./salu.ts";
-import { stagesOf } from "./stages.ts";
+import { atomsOf, type Bits, stagesOf } from "./stages.ts";
+import { sizeOf } from "./tablesize.ts";
 
 /**
  * Brings a checked program into the form that Tofino 1 has. What Tofino cannot do is in `findings`; then the rest is not to be used.
@@ -88,6 +90,7 @@ class ProgramLowering {
   readonly #findings = new Map<string, Diagnostic>();
   readonly #ids: Identifiers;
   readonly #facts: Record<Gress, FlowFacts>;
+  readonly #asked: Record<Gress, readonly Bits[]>;
   readonly #counterIndex: ReadonlyMap<string, number>;
   readonly #digests: readonly TnaDigest[];
   readonly #clone: { readonly session: string; readonly origin: string } | undefined;
@@ -102,7 +105,7 @@ class ProgramLowering {
 
   constructor(given: Program) {
     const summed = withIncrementalChecksums(given, this.#refuse);
-    const source = withTofinoExterns(summed.program, this.#refuse);
+    const source = withGatewayConditions(withTofinoExterns(summed.program, this.#refuse));
     this.#source = source;
     this.#incremental = summed.incremental;
     const read = flowFacts(source, "egress").unwritten;
@@ -116,6 +119,7 @@ class ProgramLowering {
     );
     this.#program = program;
     this.#ids = identifiers(program, tnaWords);
+    this.#asked = { ingress: askedIn(program, "ingress"), egress: askedIn(program, "egress") };
     this.#facts = { ingress: flowFacts(program, "ingress"), egress: flowFacts(program, "egress") };
     const metadata = new Names(program.metadata.map((m) => m.name));
     const clones = [...placedStatements(program)].some(([s]) => s.kind === "clone");
@@ -328,6 +332,7 @@ class ProgramLowering {
       names,
       ...(gress === "egress" ? { emitted: this.#emittedByEgress } : {}),
       owner: control?.name ?? gress,
+      asked: this.#asked[gress],
     };
   }
 
@@ -510,6 +515,7 @@ class ProgramLowering {
     if (!t.actions.includes(t.defaultAction.action)) actions.push(reference(t.defaultAction.action, true));
     return {
       ...t,
+      size: sizeOf(t),
       key: t.key.map((k) => ({
         ...k,
         expression: withChecksums(k.expression, { checksumFlags: this.#checksumFlags }),
@@ -534,6 +540,13 @@ function parsesByPort(program: Program, needs: EgressNeeds): boolean {
         t.kind === "select" &&
         t.keys.some((k) => [...deep(k)].some((n) => n.kind === "intrinsic" && n.name === "ingress_port")),
     ),
+  );
+}
+
+/** What conditions of the gress read. */
+function askedIn(program: Program, gress: Gress): readonly Bits[] {
+  return [...placedStatements(program)].flatMap(([s, place]) =>
+    s.kind === "if" && place.block === gress ? atomsOf(s.condition) : [],
   );
 }
 

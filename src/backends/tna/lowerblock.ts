@@ -6,7 +6,7 @@ import { type StepContext, stepsOf, withChecksums } from "./actions.ts";
 import { apart } from "./apart.ts";
 import { gatewayCondition } from "./conditions.ts";
 import type { TnaAction, TnaBlock, TnaStatement } from "./lowered.ts";
-import { stagesOf } from "./stages.ts";
+import { bitsOf, isAtom, overlaps, stagesOf } from "./stages.ts";
 
 /** One of the actions, called one after the other, that an action of the program has become. */
 export interface ActionPart {
@@ -48,7 +48,7 @@ export class BlockLowering {
 
   /** Statements of one stage stay as they are; the compiler would put dependent ones into one action, and refuse that. */
   #run(statements: readonly StraightStatement[]): readonly TnaStatement[] {
-    const { names, refuse, owner } = this.#context;
+    const { names, refuse, owner, asked } = this.#context;
     const stages = stagesOf(statements, refuse).flatMap(apart);
     if (stages.length === 1) {
       const { steps, updates, units } = stepsOf(stages[0] ?? [], owner, this.#context);
@@ -56,7 +56,13 @@ export class BlockLowering {
       const hasParts =
         steps.length > 1 && steps.some((s) => s.kind === "assign" && s.target.kind === "slice");
       const isInHash = steps.some((s) => "inHash" in s);
-      if (updates.length + units.length === 0 && !hasParts && !isInHash) return [{ kind: "steps", steps }];
+      // What is computed for a condition would be put into it, and no gateway computes.
+      const isAsked = (stages[0] ?? []).some(
+        (t) =>
+          t.kind === "assign" && !isAtom(t.value) && asked.some((bits) => overlaps(bits, bitsOf(t.target))),
+      );
+      const isPlain = updates.length + units.length === 0 && !hasParts && !isInHash && !isAsked;
+      if (isPlain) return [{ kind: "steps", steps }];
     }
     return stages.map((stage) => {
       const local = names.take("step_1", "");
