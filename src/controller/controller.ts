@@ -76,7 +76,7 @@ export class Controller {
     this.#jobs = new JobController(
       { rows, chunk },
       options.topology.switches.map((s) => s.name),
-      state.generations,
+      { generations: state.generations },
     );
   }
 

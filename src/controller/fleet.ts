@@ -11,7 +11,9 @@ import {
   type SteadyState,
 } from "../p4runtime/index.ts";
 import { differenceOf } from "./diff.ts";
+import { FleetJobs, type JobNotice } from "./fleetjobs.ts";
 import { IntentBook, type Intentions, PROBE_TABLE } from "./intent.ts";
+import type { DeskTimes } from "./jobservice/desk.ts";
 import { LinkProbes, type ProbesOutcome } from "./linkprobes.ts";
 import type { LinkWatchOptions } from "./linkwatch.ts";
 import type { Outage } from "./paths.ts";
@@ -35,6 +37,10 @@ export interface FleetOptions extends Omit<Intentions, "outage" | "placements"> 
   /** Times of link probes, for programs with `probe`; `off` sends none. */
   readonly probes?: LinkWatchOptions | "off";
   readonly backoff?: BackoffOptions;
+  /** Times of the job service, for programs with `hotAggregation`. */
+  readonly jobTimes?: Partial<DeskTimes>;
+  /** Higher wins; the clock's milliseconds when absent, so that a controller that starts again takes over. */
+  readonly electionId?: bigint;
   readonly onNotice?: (notice: FleetNotice) => void;
 }
 
@@ -53,7 +59,8 @@ export type FleetNotice =
   /** `from` is the end whose probes are lost. */
   | { readonly kind: "link"; readonly link: string; readonly state: "down"; readonly from: string }
   | { readonly kind: "link"; readonly link: string; readonly state: "up" }
-  | { readonly kind: "miswired"; readonly link: string; readonly from: string; readonly at: string };
+  | { readonly kind: "miswired"; readonly link: string; readonly from: string; readonly at: string }
+  | JobNotice;
 
 /** Where a switch stands. */
 export type SwitchState =
@@ -72,6 +79,8 @@ interface Steered {
   isWorking: boolean;
   /** What is wanted has changed since the work began. */
   isStale: boolean;
+  /** Who waits until the switch is as wanted. */
+  waiters: { readonly resolve: () => void; readonly reject: (error: Error) => void }[];
   updates: number;
   failures: number;
   drift: number;
@@ -87,7 +96,8 @@ export class Fleet {
   readonly #switches = new Map<string, Steered>();
   readonly #stop = new AbortController();
   readonly #loops = new Set<Promise<void>>();
-  readonly #electionId = BigInt(Date.now());
+  readonly #electionId: bigint;
+  #jobs: FleetJobs | undefined;
   readonly #probes: LinkProbes | undefined;
   readonly #listening = new WeakSet<P4RuntimeClient>();
   /** Links whose probes arrive at another port than the topology says, told once. */
@@ -98,6 +108,7 @@ export class Fleet {
   private constructor(options: FleetOptions, state: ControllerState) {
     this.#options = options;
     this.#state = state;
+    this.#electionId = options.electionId ?? BigInt(Date.now());
     // A few loops for each switch wait for its end: as many as there are switches, and no leak.
     setMaxListeners(0, this.#stop.signal);
     const { probes, program, topology } = options;
@@ -111,8 +122,9 @@ export class Fleet {
   static async start(options: FleetOptions): Promise<Fleet> {
     checkTopology(options.topology);
     const fleet = new Fleet(options, (await options.state?.load()) ?? EMPTY_STATE);
-    for (const node of options.topology.switches) fleet.#add(node);
+    fleet.#startJobs();
     fleet.#book = fleet.#newBook();
+    for (const node of options.topology.switches) fleet.#add(node);
     fleet.#inBackground(() => fleet.#inspect());
     fleet.#inBackground(() => fleet.#probeLinks());
     return fleet;
@@ -121,6 +133,11 @@ export class Fleet {
   /** Links that are down, by `linkName`; none where nobody probes them. */
   get linksDown(): readonly string[] {
     return [...(this.#probes?.down ?? [])];
+  }
+
+  /** The jobs that run on the switches; undefined when their program does not aggregate. */
+  get jobs(): FleetJobs | undefined {
+    return this.#jobs;
   }
 
   get drained(): readonly string[] {
@@ -168,14 +185,65 @@ export class Fleet {
   /** Leaves the switches as they are. */
   async close(): Promise<void> {
     this.#stop.abort();
+    for (const steered of this.#switches.values()) this.#answer(steered, new Error("the controller ends"));
+    await this.#jobs?.close();
     await Promise.all([...this.#switches.values()].map(({ steady }) => steady.close()));
     await Promise.all(this.#loops);
   }
 
   async #change(state: ControllerState): Promise<void> {
-    await this.#options.state?.save(state);
+    await this.#options.state?.save({ ...state, ...this.#jobs?.desk.state });
     this.#state = state;
+    this.#jobs?.pathsChanged(new Set(state.drained));
     this.#replan();
+  }
+
+  async #save(): Promise<void> {
+    await this.#options.state?.save({ ...this.#state, ...this.#jobs?.desk.state });
+  }
+
+  #startJobs(): void {
+    const { topology, aggregation, jobTimes } = this.#options;
+    if (aggregation === undefined) return;
+    this.#jobs = new FleetJobs({
+      topology,
+      aggregation,
+      state: this.#state,
+      ...(jobTimes === undefined ? {} : { times: jobTimes }),
+      reaches: (name, placement) => this.#book.reaches(name, placement),
+      onNotice: (notice) => this.#notice(notice),
+      switches: {
+        clientOf: (name) => {
+          const steered = this.#switches.get(name);
+          const client = steered?.steady.client;
+          return steered?.state.kind === "ready" && client?.isPrimary === true ? client : undefined;
+        },
+        settle: (name) => this.#settle(name),
+        save: () => this.#save(),
+        now: () => performance.now(),
+      },
+    });
+  }
+
+  /** Resolves when a switch is what it should be from now on. */
+  #settle(name: string): Promise<void> {
+    this.#book = this.#newBook();
+    return new Promise((resolve, reject) => {
+      const steered = this.#switches.get(name);
+      if (steered?.state.kind !== "ready" || this.#stop.signal.aborted) {
+        reject(new Error(`${name} is not connected`));
+        return;
+      }
+      steered.waiters.push({ resolve, reject });
+      this.#repair(name);
+    });
+  }
+
+  #answer(steered: Steered, error?: Error): void {
+    for (const { resolve, reject } of steered.waiters.splice(0)) {
+      if (error === undefined) resolve();
+      else reject(error);
+    }
   }
 
   #add(node: SwitchNode): void {
@@ -196,6 +264,7 @@ export class Fleet {
       mirror: undefined,
       isWorking: false,
       isStale: false,
+      waiters: [],
       updates: 0,
       failures: 0,
       drift: 0,
@@ -209,7 +278,11 @@ export class Fleet {
     if (!client.isPrimary) return;
     const isLoaded = (await client.getCookie({ signal })) === cookieOf(p4info, deviceConfig);
     if (isLoaded) await client.useProgram(p4info);
-    else await client.pushPipeline(p4info, deviceConfig, { signal });
+    else {
+      // Its registers are empty: a job that this or another controller had there has to move.
+      this.#jobs?.switched(node.name, false);
+      await client.pushPipeline(p4info, deviceConfig, { signal });
+    }
     await this.#reconcile(node.name, client, signal, !isLoaded);
   }
 
@@ -241,7 +314,12 @@ export class Fleet {
     const { name } = steered.node;
     this.#notice({ kind: "switch", name, state: state.kind, ...reason });
     this.#probed(this.#probes?.switched(name, state.kind === "ready", performance.now()));
+    if (state.kind !== "ready") this.#answer(steered, new Error(`${name} is ${state.kind}`));
     this.#replan();
+    if (state.kind === "ready") this.#jobs?.switched(name, true);
+    // One that another controller has is its business, and so are the jobs there.
+    else if (state.kind === "lost") this.#jobs?.switched(name, false);
+    this.#jobs?.pathsChanged(new Set(this.#state.drained));
   }
 
   /** @param except a switch that is there after all: it is just being made ready */
@@ -254,7 +332,8 @@ export class Fleet {
       links: this.#probes?.down ?? new Set(),
       drained: new Set(this.#state.drained),
     };
-    return new IntentBook({ ...this.#options, outage, placements: this.#state.placements });
+    const placements = this.#jobs?.written ?? this.#state.placements;
+    return new IntentBook({ ...this.#options, outage, placements });
   }
 
   #replan(): void {
@@ -275,17 +354,20 @@ export class Fleet {
         while (steered.isStale && !this.#stop.signal.aborted) {
           steered.isStale = false;
           const { client } = steered.steady;
-          if (client?.isPrimary === true) await this.#reconcile(name, client, this.#stop.signal, false);
+          if (client?.isPrimary !== true) {
+            this.#answer(steered, new Error(`${name} is not connected`));
+            return;
+          }
+          await this.#reconcile(name, client, this.#stop.signal, false);
         }
+        this.#answer(steered);
       } catch (error) {
         // The next look tries again; a connection that broke has its own way back.
         steered.failures++;
         steered.mirror = undefined;
-        this.#notice({
-          kind: "failed",
-          name,
-          reason: error instanceof Error ? error.message : String(error),
-        });
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#notice({ kind: "failed", name, reason });
+        this.#answer(steered, new Error(reason));
       } finally {
         steered.isWorking = false;
       }
@@ -374,13 +456,15 @@ export class Fleet {
   /** Takes what a switch brings up, as long as the connection lasts. */
   #listen(name: string, client: P4RuntimeClient): void {
     const probes = this.#probes;
-    if (probes === undefined || this.#listening.has(client)) return;
+    const jobs = this.#jobs;
+    if ((probes === undefined && jobs === undefined) || this.#listening.has(client)) return;
     this.#listening.add(client);
     this.#inBackground(async () => {
       try {
         for await (const { payload, metadata } of client.packets({ signal: this.#stop.signal })) {
           const port = Number(metadata.ingress_port ?? -1n);
-          this.#probed(probes.packetIn(name, port, payload, performance.now()));
+          if (jobs?.packetIn(name, payload) === true) continue;
+          this.#probed(probes?.packetIn(name, port, payload, performance.now()));
         }
       } catch {
         // The steady client connects again, and then there is another one to listen to.
@@ -413,7 +497,9 @@ export class Fleet {
       if (news.kind === "up") this.#notice({ kind: "link", link, state: "up" });
       else this.#notice({ kind: "link", link, state: "down", from: `${news.from.switch}:${news.from.port}` });
     }
-    if (hasChanged) this.#replan();
+    if (!hasChanged) return;
+    this.#replan();
+    this.#jobs?.pathsChanged(new Set(this.#state.drained));
   }
 
   /** Asks a switch for signs of life: a stream that is open proves nothing of one that hangs. */

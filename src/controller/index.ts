@@ -3,8 +3,21 @@ export { type Difference, differenceOf, isApplied } from "./diff.ts";
 export { readDrops } from "./drops.ts";
 export { JobError, type JobRequest } from "./failover.ts";
 export { Fleet, type FleetNotice, type FleetOptions, type SwitchState } from "./fleet.ts";
+export { FleetJobs, type JobNews, type JobNotice } from "./fleetjobs.ts";
 export { type Intent, IntentBook, type Intentions } from "./intent.ts";
-export type { Placement } from "./jobs.ts";
+export { membersOf, type Placement } from "./jobs.ts";
+export { JobEnded, JobMember, type JobMemberOptions, listJobs, moveJob } from "./jobservice/client.ts";
+export { type DeskAction, type DeskTimes, JobDesk, type Joined } from "./jobservice/desk.ts";
+export {
+  type JobHostOptions,
+  type ServingJob,
+  serveJob,
+  type WorkingJob,
+  workJob,
+} from "./jobservice/jobhost.ts";
+export { type JobRecord, type JobSpec, layoutOf } from "./jobservice/jobrecord.ts";
+export { JobRefusal, type RefusalCode } from "./jobservice/refusal.ts";
+export { JobServer, type JobServerOptions } from "./jobservice/server.ts";
 export { type LinkNews, LinkProbes, type ProbeOut, type ProbesOutcome } from "./linkprobes.ts";
 export { type LinkAction, type LinkEvent, LinkWatch, type LinkWatchOptions } from "./linkwatch.ts";
 export { type Life, Liveness, type LivenessAction, type LivenessEvent } from "./liveness.ts";

@@ -3,10 +3,17 @@ import { OWNER } from "./diff.ts";
 import type { Placement } from "./jobs.ts";
 import { NO_OUTAGE, type Outage, Paths } from "./paths.ts";
 import type { AggregationFeature } from "./program.ts";
-import { flowGroups, type GroupRoom, ROUTING_RANK, routeEntries } from "./routes.ts";
-import { portOf, type Topology } from "./topology.ts";
+import { flowGroups, type GroupRoom, portTowards, ROUTING_RANK, routeEntries } from "./routes.ts";
+import { hostNamed, portOf, type Topology } from "./topology.ts";
 import { type UserEntry, userEntity } from "./userentry.ts";
-import { ackSession, jobEntries, jobGroups, lookupEntries, type WantedEntry } from "./wantedstate.ts";
+import {
+  ackSession,
+  jobEntries,
+  jobGroups,
+  lookupEntries,
+  type PortTowards,
+  type WantedEntry,
+} from "./wantedstate.ts";
 
 /** The table of feature `probe`: ports from which link probes are brought up. */
 export const PROBE_TABLE = "probe.link";
@@ -48,6 +55,18 @@ export class IntentBook {
     this.#left = new Paths(intentions.topology, intentions.outage ?? NO_OUTAGE);
   }
 
+  /** Can a switch send to all hosts of a job as the network is now? */
+  reaches(name: string, { workers, server }: Placement): boolean {
+    const { topology, outage } = this.#intentions;
+    if (outage?.switches.has(name) === true) return false;
+    return [...workers, server].every((hostName) => {
+      const host = hostNamed(topology, hostName);
+      // One that is cut off from everything is out of reach from anywhere: it decides nothing.
+      const isCutOff = host.attachments.every((a) => outage?.switches.has(a.switch) === true);
+      return isCutOff || portTowards(this.#left, name, host) !== undefined;
+    });
+  }
+
   /** @param apiVersion of the switch's server. @throws EntityError, TopologyError */
   intentOf(name: string, schema: Schema, apiVersion?: string): Intent {
     const { topology, aggregation, room, placements = [], everywhere = [], own } = this.#intentions;
@@ -78,9 +97,10 @@ export class IntentBook {
       for (const entry of lookupEntries(aggregation)) add(entry);
       for (const placement of placements) {
         if (placement.on !== name) continue;
-        for (const { id, replicas } of jobGroups(topology, aggregation, placement))
+        const towards: PortTowards = (on, host) => portTowards(this.#left, on, host);
+        for (const { id, replicas } of jobGroups(topology, aggregation, placement, towards))
           wanted.push(entities.multicastGroup(id, replicas));
-        for (const entry of jobEntries(topology, aggregation, placement)) add(entry);
+        for (const entry of jobEntries(topology, aggregation, placement, towards)) add(entry);
       }
     }
     for (const entry of own?.get(name) ?? []) wanted.push(userEntity(entities, entry, OWNER));

@@ -17,6 +17,19 @@ export interface Placement {
   readonly scale: number;
   /** First round of this generation; 32-bit serial number. */
   readonly firstRound: number;
+  /** Numbers of workers that take no part now: dead, or done. */
+  readonly absent?: readonly number[];
+  /** How often each worker has started again, modulo 256; nobody has when it is not given. */
+  readonly lives?: readonly number[];
+}
+
+/** Who takes part in a placement, by member number. */
+export function membersOf(
+  p: Placement,
+): readonly { readonly member: number; readonly name: string; readonly life: number }[] {
+  return p.workers.flatMap((name, member) =>
+    p.absent?.includes(member) === true ? [] : [{ member, name, life: p.lives?.[member] ?? 0 }],
+  );
 }
 
 export interface SlotGrid {

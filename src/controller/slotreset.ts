@@ -67,16 +67,17 @@ export class SlotReset {
     return this.#failed;
   }
 
-  /** Takes a packet that came to the controller; others than the wanted echoes change nothing. */
-  echo(frame: Uint8Array): void {
+  /** Takes a packet that came to the controller; others than the wanted echoes change nothing. Says whether it was one. */
+  echo(frame: Uint8Array): boolean {
     const datagram = parseFrame(frame);
-    if ("refused" in datagram) return;
+    if ("refused" in datagram) return false;
     const message = decodeAggregation(datagram.payload);
-    if ("refused" in message) return;
+    if ("refused" in message) return false;
     const { kind, job, generation, slot, round } = message.header;
     if (kind !== Kind.RESET || job !== this.#placement.job || generation !== this.#placement.generation)
-      return;
+      return false;
     this.#pending.delete(keyOf(slot, round));
+    return true;
   }
 
   /** Frames to send now, through the program. */

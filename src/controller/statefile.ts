@@ -1,6 +1,8 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import type { NumericMode } from "../numeric/mode.ts";
 import type { Placement } from "./jobs.ts";
+import type { JobRecord, MemberRecord } from "./jobservice/jobrecord.ts";
 
 /** What a controller must not forget when it ends. */
 export interface ControllerState {
@@ -10,6 +12,8 @@ export interface ControllerState {
   readonly placements: readonly Placement[];
   /** Switches that are to be kept empty. */
   readonly drained: readonly string[];
+  /** Jobs of the job service. */
+  readonly jobs?: readonly JobRecord[];
 }
 
 export const EMPTY_STATE: ControllerState = { generations: {}, placements: [], drained: [] };
@@ -59,7 +63,7 @@ export class StateFile implements StateStore {
         const temporary = `${this.#path}.${process.pid}`;
         const file = openSync(temporary, "w");
         try {
-          writeSync(file, `${JSON.stringify({ version: 1, ...state }, null, 2)}\n`);
+          writeSync(file, `${stateText(state)}\n`);
           fsyncSync(file);
         } finally {
           closeSync(file);
@@ -81,9 +85,18 @@ export class StateMemory implements StateStore {
   }
 
   save(state: ControllerState): Promise<void> {
-    this.#text = JSON.stringify(state);
+    this.#text = stateText(state);
     return Promise.resolve();
   }
+}
+
+/** The state as text that `stateOf` reads. */
+export function stateText(state: ControllerState): string {
+  return JSON.stringify(
+    { version: 1, ...state },
+    (_, value) => (typeof value === "bigint" ? `${value}` : value),
+    1,
+  );
 }
 
 /** Reads what `JSON.parse` gave. @throws StateError that names the part */
@@ -94,8 +107,45 @@ export function stateOf(value: unknown): ControllerState {
     generations[job] = numberOf(generation, `the generation of job ${job}`);
   const placements = listOf(object.placements ?? [], "placements").map(placementOf);
   const drained = listOf(object.drained ?? [], "drained").map((name) => textOf(name, "a drained switch"));
-  return { generations, placements, drained };
+  const jobs = listOf(object.jobs ?? [], "jobs").map(jobOf);
+  return { generations, placements, drained, jobs };
 }
+
+function jobOf(value: unknown): JobRecord {
+  const job = recordOf(value, "a job");
+  const name = textOf(job.name, "the name of a job");
+  const spec = recordOf(job.spec, `spec of job ${name}`);
+  const member = (m: unknown): MemberRecord => {
+    const record = recordOf(m, `a member of job ${name}`);
+    const state = MEMBER_STATES.find((s) => s === record.state);
+    if (state === undefined)
+      throw new StateError(`the state of a member of job ${name} is ${String(record.state)}`);
+    return {
+      host: textOf(record.host, `a host of job ${name}`),
+      state,
+      life: numberOf(record.life, `a life of job ${name}`),
+      incarnation: BigInt(textOf(record.incarnation, `an incarnation of job ${name}`)),
+    };
+  };
+  return {
+    name,
+    number: numberOf(job.number, `the number of job ${name}`),
+    spec: {
+      workers: listOf(spec.workers, `workers of job ${name}`).map((w) => textOf(w, "a worker")),
+      lanes: numberOf(spec.lanes, `lanes of job ${name}`),
+      // Read back from what was checked when the job was declared.
+      mode: recordOf(spec.mode, `mode of job ${name}`) as unknown as NumericMode,
+      rows: listOf(spec.rows, `rows of job ${name}`).map((row) =>
+        listOf(row, `a row of job ${name}`).map((key) => numberOf(key, `a key of job ${name}`)),
+      ),
+      needsSwitch: spec.needsSwitch === true,
+    },
+    server: member(job.server),
+    workers: listOf(job.workers, `workers of job ${name}`).map(member),
+  };
+}
+
+const MEMBER_STATES = ["awaited", "present", "dead", "left"] as const;
 
 function placementOf(value: unknown): Placement {
   const p = recordOf(value, "a placement");
@@ -110,6 +160,8 @@ function placementOf(value: unknown): Placement {
     rows: number("rows"),
     scale: number("scale"),
     firstRound: number("firstRound"),
+    ...(p.absent === undefined ? {} : { absent: numbersOf(p.absent, "absent of a placement") }),
+    ...(p.lives === undefined ? {} : { lives: numbersOf(p.lives, "lives of a placement") }),
   };
 }
 
@@ -128,6 +180,10 @@ function numberOf(value: unknown, what: string): number {
   if (typeof value !== "number" || !Number.isInteger(value))
     throw new StateError(`${what} is no whole number`);
   return value;
+}
+
+function numbersOf(value: unknown, what: string): readonly number[] {
+  return listOf(value, what).map((n) => numberOf(n, what));
 }
 
 function textOf(value: unknown, what: string): string {

@@ -1,8 +1,8 @@
 import { lookupFormat, lookupEntries as sliceEntries } from "../numeric/lookup.ts";
 import { COLLECTOR } from "../wire/aggregation.ts";
-import type { Placement } from "./jobs.ts";
+import { membersOf, type Placement } from "./jobs.ts";
 import type { AggregationFeature, Mode } from "./program.ts";
-import { hostNamed, portOf, switchNamed, type Topology } from "./topology.ts";
+import { type HostNode, hostNamed, portOf, switchNamed, type Topology } from "./topology.ts";
 
 /** One table entry by name, in the forms that the P4Runtime client takes. */
 export interface WantedEntry {
@@ -74,16 +74,21 @@ export function* lookupEntries(program: AggregationFeature): Generator<WantedEnt
 /**
  * What a job needs in the tables of its switch: admission of its members, one entry per member and chunk of slots; with result
  * `allreduce` also the addresses of the RESULT's copies. The job's group (`jobGroups`) is to be there before these.
+ *
+ * @param towards the port by which the switch reaches a host; undefined leaves the host out. Without it all must be plugged in there.
  */
 export function jobEntries(
   topology: Topology,
   program: AggregationFeature,
   p: Placement,
+  towards?: PortTowards,
 ): readonly WantedEntry[] {
   if (p.on === undefined) return [];
   const { chunk, result } = program.options;
-  const portTo = portsOn(topology, p.on);
-  const job = { full_mask: 2 ** p.workers.length - 1, generation: p.generation, scale: p.scale };
+  const portTo = portsOn(topology, p.on, towards);
+  const members = membersOf(p);
+  const full_mask = members.reduce((mask, { member }) => mask + 2 ** member, 0);
+  const job = { full_mask, generation: p.generation, scale: p.scale };
   const chunks = Array.from({ length: Math.ceil(p.rows / chunk) }, (_, i) => p.slotBase / chunk + i);
   const admit = (member: number, params: WantedEntry["params"]): readonly WantedEntry[] =>
     chunks.map((c) => ({
@@ -96,7 +101,7 @@ export function jobEntries(
   if (result === "allreduce") {
     const workers_group = groupOf(program, p);
     return [
-      ...p.workers.map((name, member): WantedEntry => {
+      ...members.map(({ name, member }): WantedEntry => {
         const { mac, ipv4 } = hostNamed(topology, name);
         return {
           table: "copies.worker",
@@ -105,15 +110,20 @@ export function jobEntries(
           params: { worker_mac: mac, worker_addr: ipv4 },
         };
       }),
-      ...p.workers.flatMap((_, member) => admit(member, { worker_bit: bit(member), workers_group })),
+      ...members.flatMap(({ member }) => admit(member, { worker_bit: bit(member), workers_group })),
     ];
   }
   const server = hostNamed(topology, p.server);
-  const target = { result_port: portTo(p.server), server_mac: server.mac, server_addr: server.ipv4 };
-  const acknowledged = (name: string) => ({ ...target, ack_session: ackSession(portTo(name)) });
+  const result_port = portTo(p.server);
+  if (result_port === undefined) return [];
+  const target = { result_port, server_mac: server.mac, server_addr: server.ipv4 };
   return [
-    ...p.workers.flatMap((name, member) => admit(member, { worker_bit: bit(member), ...acknowledged(name) })),
-    ...admit(COLLECTOR, { worker_bit: 0, ...acknowledged(p.server) }),
+    ...members.flatMap(({ name, member }) => {
+      const port = portTo(name);
+      if (port === undefined) return [];
+      return admit(member, { worker_bit: bit(member), ...target, ack_session: ackSession(port) });
+    }),
+    ...admit(COLLECTOR, { worker_bit: 0, ...target, ack_session: ackSession(result_port) }),
   ];
 }
 
@@ -122,10 +132,14 @@ export function jobGroups(
   topology: Topology,
   program: AggregationFeature,
   p: Placement,
+  towards?: PortTowards,
 ): readonly WantedGroup[] {
   if (p.on === undefined || program.options.result !== "allreduce") return [];
-  const portTo = portsOn(topology, p.on);
-  const replicas = p.workers.map((name, member) => ({ port: portTo(name), instance: replicaOf(member) }));
+  const portTo = portsOn(topology, p.on, towards);
+  const replicas = membersOf(p).flatMap(({ name, member }) => {
+    const port = portTo(name);
+    return port === undefined ? [] : [{ port, instance: replicaOf(member) }];
+  });
   return [{ id: groupOf(program, p), replicas }];
 }
 
@@ -142,8 +156,16 @@ function replicaOf(member: number): number {
   return member + 1;
 }
 
-function portsOn(topology: Topology, on: string): (host: string) => number {
+/** The port by which a switch reaches a host, if it does. */
+export type PortTowards = (on: string, host: HostNode) => number | undefined;
+
+function portsOn(
+  topology: Topology,
+  on: string,
+  towards: PortTowards | undefined,
+): (host: string) => number | undefined {
   return (name) => {
+    if (towards !== undefined) return towards(on, hostNamed(topology, name));
     const port = portOf(hostNamed(topology, name), on);
     if (port === undefined) throw new RangeError(`host ${name} is not plugged into ${on}`);
     return port;

@@ -9,7 +9,8 @@ import {
 import type { Init } from "../p4info/message/descriptor.ts";
 import { callError, P4RuntimeError } from "./call-error.ts";
 import { Code } from "./code.ts";
-import { type Method, P4RuntimeService, type StreamChannel } from "./service.ts";
+import type { Method } from "./method.ts";
+import { P4RuntimeService, type StreamChannel } from "./service.ts";
 
 /** Certificates in PEM. */
 export interface TlsOptions {

@@ -1,5 +1,5 @@
 /**
- * Makes the message descriptions under `generated/` from a descriptor set of protoc. Called by generate.sh.
+ * Makes the message descriptions under folders `generated/` from a descriptor set of protoc. Called by generate.sh.
  *
  * protoc has no generator for TypeScript of its own, and those on npm give 64-bit integers as text and no descriptions to work over; so
  * this one writes plain interfaces (`bigint`, oneofs as unions) together with a table that the codecs of `src/p4info/message` read.
@@ -22,6 +22,7 @@ const MODULES: Readonly<Record<string, string>> = {
   "p4/config/v1/p4info.proto": "p4info/generated/p4info.ts",
   "p4/v1/p4data.proto": "p4runtime/proto/generated/p4data.ts",
   "p4/v1/p4runtime.proto": "p4runtime/proto/generated/p4runtime.ts",
+  "jobs.proto": "controller/jobservice/generated/jobs.ts",
 };
 
 const INT64 = 3;
