@@ -55,6 +55,8 @@ class ConditionPass {
         before,
         s.at,
       );
+      // The compiler leaves out what never runs; here it still uses its registers and counters.
+      if (condition.kind === "constant" && isPrintable(s.condition)) return [inner];
       return [...before, ...this.#ask({ ...inner, condition })];
     });
   }
@@ -143,6 +145,17 @@ class ConditionPass {
     this.added.push({ name: taken, type, doc });
     return { kind: "metadata", name: taken, type };
   }
+}
+
+/** Whether the compiler takes the comparisons of a condition that is decided: it folds them as they stand. */
+function isPrintable(e: Expression): boolean {
+  if (e.kind === "unary") return isPrintable(e.operand);
+  if (e.kind !== "binary" || e.type.kind !== "bool") return true;
+  if (e.operator === "&&" || e.operator === "||") return isPrintable(e.left) && isPrintable(e.right);
+  const isKnown = e.operator === "==" || e.operator === "!=" || decision(e) !== undefined;
+  return (
+    isKnown && isAtom(e.left) && isAtom(e.right) && e.left.type.kind === "bit" && widthOf(e.left.type) <= WORD
+  );
 }
 
 function sizeOf(e: Expression): number {

@@ -166,12 +166,13 @@ function asked(e: Expression, layout: Layout): Asked {
 function orderOf({ left, operator, right }: Binary): { low: number; isEquality: boolean } | undefined {
   if (operator === "==" || operator === "!=" || right.kind !== "constant") return undefined;
   const bound = operator === "<" || operator === ">=" ? right.value : right.value + 1n;
-  if (bound <= 0n || left.type.kind !== "bit") return { low: 0, isEquality: false };
+  const width = widthOf(left.type);
+  if (left.type.kind !== "bit") return { low: 0, isEquality: false };
+  // A bound below or above all values decides the comparison, and nothing is asked.
+  if (bound <= 0n || bound >> BigInt(width) !== 0n) return { low: width, isEquality: false };
   let low = 0;
   while (((bound >> BigInt(low)) & 1n) === 0n) low++;
-  // A bound above all values decides the condition: nothing is compared.
-  const width = widthOf(left.type);
-  return { low: Math.min(low, width), isEquality: bound >> BigInt(low) === 1n };
+  return { low, isEquality: bound >> BigInt(low) === 1n };
 }
 
 interface Part {

@@ -12,7 +12,7 @@ export function stagesOf(
   statements: readonly StraightStatement[],
   refuse: Refuse,
 ): readonly (readonly StraightStatement[])[] {
-  const simple = statements.flatMap((s) => (s.kind === "assign" ? decompose(s, refuse) : [s]));
+  const simple = withoutUnread(statements.flatMap((s) => (s.kind === "assign" ? decompose(s, refuse) : [s])));
   const levels: number[] = [];
   const immediate: number[] = [];
   simple.forEach((s, i) => {
@@ -31,6 +31,33 @@ export function stagesOf(
   });
   const count = Math.max(-1, ...levels) + 1;
   return Array.from({ length: count }, (_, level) => simple.filter((_, i) => levels[i] === level));
+}
+
+/** The statements without assignments of which others overwrite all bits before anybody reads one: an action writes a field once. */
+function withoutUnread(statements: readonly StraightStatement[]): readonly StraightStatement[] {
+  return statements.filter((s, i) => {
+    const written = s.kind === "assign" ? bitsOf(s.target) : undefined;
+    if (written === undefined) return true;
+    const left = new Set(Array.from({ length: written.high - written.low + 1 }, (_, n) => written.low + n));
+    for (const later of statements.slice(i + 1)) {
+      const isRead = readsOf(later).some((r) => r.key === written.key && [...left].some((n) => has(r, n)));
+      if (isRead || isTold(later)) return true;
+      const over = writtenBy(later);
+      if (over?.key !== written.key) continue;
+      for (const n of left) if (has(over, n)) left.delete(n);
+      if (left.size === 0) return false;
+    }
+    return true;
+  });
+}
+
+/** Whether the statement sends values of fields: what they are at the end of ingress, so nothing is said of those before. */
+function isTold(s: StraightStatement): boolean {
+  return s.kind === "digest" || s.kind === "resubmit" || s.kind === "recirculate";
+}
+
+function has({ low, high }: Bits, n: number): boolean {
+  return low <= n && n <= high;
 }
 
 /** Bits that the other units of a stage can hand to one table's actions: hashes, random numbers, colours. */
@@ -63,10 +90,9 @@ function distanceOfData(before: StraightStatement, s: StraightStatement): 0 | 1 
   if (written === undefined || reads.length === 0) {
     const writes = writtenBy(s);
     if (writes === undefined) return undefined;
-    const isAfter = [...readsOf(before), ...(written === undefined ? [] : [written])].some((r) =>
-      overlaps(r, writes),
-    );
-    return isAfter ? 0 : undefined;
+    // An action writes each bit once.
+    if (written !== undefined && overlaps(written, writes)) return 1;
+    return readsOf(before).some((r) => overlaps(r, writes)) ? 0 : undefined;
   }
   const isMoveOfMove =
     before.kind === "assign" &&
