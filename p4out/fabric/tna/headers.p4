@@ -91,12 +91,6 @@ struct metadata_t {
     bit<32> flow_dst;          // destination address, likewise
     bit<8> flow_protocol;      // protocol above IP
     bit<8> egress_drop_reason; // why egress drops the packet; 0: it does not
-    bit<32> src_addr_value;    // on its way from one stage to another
-    bit<32> src_addr_value_2;  // on its way from one stage to another
-    bit<32> src_addr_value_3;  // on its way from one stage to another
-    bit<32> dst_addr_value;    // on its way from one stage to another
-    bit<32> dst_addr_value_2;  // on its way from one stage to another
-    bit<32> dst_addr_value_3;  // on its way from one stage to another
     bool ipv4_checksum_failed;
     bit<1> flow_hit;           // table flow has hit
 }

@@ -8,6 +8,7 @@ import type {
   StatefulProgram,
   Step,
   TnaAction,
+  TnaActionProfile,
   TnaStatement,
   TnaTable,
 } from "./lowered.ts";
@@ -26,17 +27,21 @@ export interface Objects {
   readonly gress: Gress;
   readonly actions: ReadonlyMap<string, TnaAction>;
   readonly tables: ReadonlyMap<string, TnaTable>;
+  /** What the groups of action profiles choose their members by, by the profiles' DSL names. */
+  readonly selectorKeys: ReadonlyMap<string, readonly Expression[]>;
 }
 
 export function objectsOf(
   gress: Gress,
   actions: readonly TnaAction[],
   tables: readonly TnaTable[] = [],
+  profiles: readonly TnaActionProfile[] = [],
 ): Objects {
   return {
     gress,
     actions: new Map(actions.map((a) => [a.local, a])),
     tables: new Map(tables.map((t) => [t.local, t])),
+    selectorKeys: new Map(profiles.map((p) => [p.name, p.selector?.keys ?? []])),
   };
 }
 
@@ -57,7 +62,7 @@ export function effectsOf(s: TnaStatement, objects: Objects): Effects {
       const actions = (table?.actions ?? []).map((a) => actionEffects(objects.actions.get(a.local), gress));
       return {
         reads: [
-          ...(table?.key ?? []).flatMap((k) => readsOf(k.expression, gress)),
+          ...keysOf(table, objects).flatMap((k) => readsOf(k, gress)),
           ...actions.flatMap((a) => a.reads),
         ],
         writes: actions.flatMap((a) => a.writes),
@@ -66,6 +71,12 @@ export function effectsOf(s: TnaStatement, objects: Objects): Effects {
     default:
       return NOTHING;
   }
+}
+
+/** What a table looks its entry up by, and what it chooses a group's member by. */
+export function keysOf(table: TnaTable | undefined, { selectorKeys }: Objects): readonly Expression[] {
+  const { key = [], implementation = "" } = table ?? {};
+  return [...key.map((k) => k.expression), ...(selectorKeys.get(implementation) ?? [])];
 }
 
 function actionEffects(action: TnaAction | undefined, gress: Gress): Effects {

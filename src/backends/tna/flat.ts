@@ -48,7 +48,7 @@ function withInnerConditions(program: TnaProgram): TnaProgram {
       const isAtOnce =
         first !== undefined &&
         others.length === 0 &&
-        leavesOf(s).flatMap((l) => scopes.statefulIn(l, scope)).length <= STATEFUL_PER_STAGE;
+        new Set(leavesOf(s).flatMap((l) => scopes.registersIn(l, scope))).size <= STATEFUL_PER_STAGE;
       if (!all.some(appliesControl) || isAtOnce || !isStable) return [{ ...s, whenTrue, whenFalse }];
       const side = (statements: TnaBlock, condition: Expression): TnaBlock =>
         runs(statements).map((run) => {
@@ -202,8 +202,7 @@ class Distribution {
   }
 
   #isStateful(s: TnaStatement): boolean {
-    if (s.kind !== "callAction") return false;
-    return (this.#scopes.objects(this.#scope).actions.get(s.local)?.updates ?? []).length > 0;
+    return s.kind !== "if" && this.#scopes.registersIn(s, this.#scope).length > 0;
   }
 
   /** Whether each condition has the same value whenever it is asked: nothing that comes earlier writes what it reads. */

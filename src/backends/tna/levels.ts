@@ -26,7 +26,8 @@ export class Scopes {
   constructor(program: TnaProgram) {
     for (const gress of ["ingress", "egress"] as const)
       this.#add(gress, program[gress], objectsOf(gress, program[gress].actions));
-    for (const c of program.controls) this.#add(c.name, c, objectsOf(c.gress, c.actions, c.tables));
+    for (const c of program.controls)
+      this.#add(c.name, c, objectsOf(c.gress, c.actions, c.tables, c.actionProfiles));
   }
 
   #add(name: string, pipeline: TnaPipeline, objects: Objects): void {
@@ -56,14 +57,24 @@ export class Scopes {
     return this.block(control).flatMap((t) => this.writesOf(t, control));
   }
 
-  /** The stateful programs that a statement runs, and all within. */
-  statefulIn(s: TnaStatement, scope: string): readonly string[] {
+  /** The registers that a statement works at, and all within, by control. */
+  registersIn(s: TnaStatement, scope: string): readonly string[] {
     if (s.kind === "applyControl") {
       const control = this.controlOf(s.instance);
-      return this.block(control).flatMap((t) => this.statefulIn(t, control));
+      return this.block(control).flatMap((t) => this.registersIn(t, control));
     }
-    const own = s.kind === "callAction" ? (this.objects(scope).actions.get(s.local)?.updates ?? []) : [];
-    return [...own.map((u) => u.local), ...childrenOf(s).flatMap((t) => this.statefulIn(t, scope))];
+    const { actions, tables } = this.objects(scope);
+    const locals =
+      s.kind === "callAction"
+        ? [s.local]
+        : s.kind === "applyTable"
+          ? (tables.get(s.local)?.actions ?? []).map((a) => a.local)
+          : [];
+    const own = locals.flatMap((local) => actions.get(local)?.updates ?? []);
+    return [
+      ...own.map((u) => `${scope} ${u.register}`),
+      ...childrenOf(s).flatMap((t) => this.registersIn(t, scope)),
+    ];
   }
 
   /** The registers and counters that a statement uses itself. */

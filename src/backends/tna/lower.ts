@@ -26,6 +26,7 @@ import { counterDoc } from "../p4text/declarations.ts";
 import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
 import { localPart, Names } from "../p4text/names.ts";
 import { localised, type StepContext, stepsOf, temporaries, withChecksums } from "./actions.ts";
+import { withAlternatives } from "./alternatives.ts";
 import { apart } from "./apart.ts";
 import { inBridge, isWrittenInIngress } from "./bridge.ts";
 import { checkProgram } from "./check.ts";
@@ -114,7 +115,7 @@ class ProgramLowering {
       .filter((name) => read.has(name) && isWrittenInIngress(source, name));
     this.#bridgeHeader = new Names(source.headers.map((h) => h.name)).take("bridge");
     const program = continued(
-      withOperands(inBridge(source, this.#bridged, this.#bridgeHeader)),
+      withAlternatives(withOperands(inBridge(source, this.#bridged, this.#bridgeHeader))),
       this.#refuse,
     );
     this.#program = program;

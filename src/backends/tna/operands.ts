@@ -18,7 +18,17 @@ import { localPart, Names } from "../p4text/names.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import { folded, isSame } from "./folding.ts";
 import { Layout } from "./layout.ts";
-import { cut, groupsOf, isGiven, isPlace, joined, partsOf, withoutSameCasts, zero } from "./parts.ts";
+import {
+  cut,
+  groupsOf,
+  HASHED_BITS,
+  isGiven,
+  isPlace,
+  joined,
+  partsOf,
+  withoutSameCasts,
+  zero,
+} from "./parts.ts";
 import { atomsOf, bitsOf, type HashedMove, overlaps } from "./stages.ts";
 import { withValues } from "./values.ts";
 
@@ -146,6 +156,7 @@ class OperandPass {
     }
     if (value.kind !== "binary") return [s];
     const { operator, left, right } = value;
+    if (this.#isOfHash(s)) return [hashed(s, value)];
     if (SHIFTS.has(operator)) return this.#shift(s);
     if ((operator === "|+|" || operator === "|-|") && !isOfContainer(widthOf(value.type)))
       return this.#saturating(s);
@@ -153,6 +164,13 @@ class OperandPass {
     if (!this.#isOwn(target, isBitwise)) return this.#byTheWay(s);
     const [before, a, b] = this.#both(left, right, isBitwise, target);
     return [...before, { ...s, value: { ...value, left: a, right: b } }];
+  }
+
+  /** An exclusive or of bits from anywhere is what the hash unit makes at once; an ALU takes two whole fields a stage. */
+  #isOfHash({ target, value }: Assign): boolean {
+    if (target.kind === "intrinsic" || widthOf(value.type) > HASHED_BITS) return false;
+    const terms = exclusiveTerms(value);
+    return terms !== undefined && (terms.length > 2 || !terms.every((t) => this.#isFit(t, true)));
   }
 
   #isHeld({ target, value }: Assign): boolean {
@@ -375,6 +393,16 @@ interface Group {
 function isOperation(e: Expression): boolean {
   if (e.kind === "unary") return e.operator === "~" || e.operator === "-";
   return e.kind === "binary" && [ARITHMETIC, BITWISE, SHIFTS].some((set) => set.has(e.operator));
+}
+
+/** The fields, and bits of fields, that an exclusive or is of; undefined: something else is in it. */
+function exclusiveTerms(e: Expression): readonly Expression[] | undefined {
+  if (e.kind === "binary" && e.operator === "^") {
+    const [left, right] = [exclusiveTerms(e.left), exclusiveTerms(e.right)];
+    return left === undefined || right === undefined ? undefined : [...left, ...right];
+  }
+  const place = e.kind === "slice" ? e.operand : e;
+  return place.kind === "field" || place.kind === "metadata" ? [e] : undefined;
 }
 
 function hashed(s: Assign, value: Expression): HashedMove {

@@ -3,7 +3,7 @@ import { bit, widthOf } from "../../ir/index.ts";
 import { folded } from "./folding.ts";
 
 /** Bits that an action can take from the hash unit. */
-const HASHED_BITS = 32;
+export const HASHED_BITS = 32;
 
 /** Casts between bit and int of one width change no bit. */
 export function withoutSameCasts(e: Expression): Expression {

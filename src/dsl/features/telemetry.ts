@@ -1,9 +1,11 @@
-import { bit } from "../../ir/index.ts";
+import { type BitType, bit } from "../../ir/index.ts";
 import { callSite } from "../callsite.ts";
 import type { Gress } from "../dropreasons.ts";
 import { onlyKnown } from "../options.ts";
 import { type Feature, intrinsic, type ProgramBuilder } from "../program.ts";
 import type { Steps } from "../steps.ts";
+import type { Bool, Variable } from "../value.ts";
+import { choose } from "./choose.ts";
 import { controllerIn } from "./controllerport.ts";
 import { isDrop } from "./drop.ts";
 import { isPriority, trafficClass } from "./trafficclass.ts";
@@ -81,16 +83,17 @@ function countPackets(
   const port = gress === "ingress" ? intrinsic.ingress_port : intrinsic.egress_port;
   const byPort = perPort ? c.counterPer("by_port", PORT, names, "the same by port") : undefined;
   const byClass = perClass ? c.counterPer("by_class", CLASS, names, "the same by traffic class") : undefined;
-  c.apply((s) => {
-    if (gress === "ingress")
-      for (const own of p.dropReasons?.ownReasons ?? [])
-        s.if(own.when, (theirs) => theirs.set(variable, own.variable));
-    s.count(packets, variable.cast(u32));
-    const cell = (bits: number) => variable.slice(Math.max(1, bits) - 1, 0);
+  const count = (s: Steps, reason: Variable<BitType<8>>): void => {
+    s.count(packets, reason.cast(u32));
+    const cell = (bits: number) => reason.slice(Math.max(1, bits) - 1, 0);
     if (byPort !== undefined) s.count(byPort, port.concat(cell(byPort.cellBits)).cast(u32));
     if (byClass !== undefined)
       s.count(byClass, p.once(trafficClass).trafficClass.concat(cell(byClass.cellBits)).cast(u32));
-  });
+  };
+  // Counted where it stands: a field for both would be a stage more, and would make all that drops wait for each other.
+  const own = gress === "ingress" ? (p.dropReasons?.ownReasons ?? []) : [];
+  const theirs = own.map((o): readonly [Bool, (s: Steps) => void] => [o.when, (s) => count(s, o.variable)]);
+  c.apply((s) => choose(s, theirs, (rest) => count(rest, variable)));
   p[gress]("deliver", (s) => s.invoke(c));
 }
 

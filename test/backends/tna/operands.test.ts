@@ -252,6 +252,19 @@ describe("operands for Tofino's ALUs", () => {
     ]);
   });
 
+  it("are no fields of their own where the hash unit makes an exclusive or of bits from anywhere, at once", () => {
+    const terms = [slice(h("e48"), 47, 16), slice(h("e48"), 31, 0), h("i32")];
+    const [first, ...others] = terms;
+    if (first === undefined) return expect.fail("no terms");
+    const all = others.reduce<Expression>((sum, t) => arithmetic(sum, "^", t), first);
+    const [made, ...more] = lowered(assign(m("m32"), all));
+    expect(more).toEqual([]);
+    expect(made).toMatchObject(assign(m("m32"), all));
+    expect(made !== undefined && isHashed(made)).toBe(true);
+    // An ALU does this by itself.
+    expect(lowered(assign(m("m32"), arithmetic(m("m32"), "^", h("i32")))).map(isHashed)).toEqual([false]);
+  });
+
   it("take at most 32 bits from the hash unit at once", () => {
     const made = lowered(assign(h("e48"), concat(slice(h("e48"), 46, 0), slice(m("m8"), 0, 0))));
     for (const s of made.filter(isHashed))

@@ -40,7 +40,7 @@ control Grid(inout headers_t hdr,
     @name(".grid.sum_26") Register<bit<32>, bit<10>>(1024, 0) sum_26;
     @name(".grid.sum_27") Register<bit<32>, bit<10>>(1024, 0) sum_27;
 
-    RegisterAction<bit<8>, bit<10>, bit<8>>(mark) add_row_mark_update = {
+    RegisterAction<bit<8>, bit<10>, bit<8>>(mark) add_row_mark_mark = {
         void apply(inout bit<8> value, out bit<8> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = meta.row_mark;
@@ -54,10 +54,22 @@ control Grid(inout headers_t hdr,
     // A new round restarts the row.
     @name(".grid.add_row_mark")
     action add_row_mark() {
-        meta.row_mark = add_row_mark_update.execute(meta.slot_index);
+        meta.row_mark = add_row_mark_mark.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_00) add_row_sum_00_update = {
+    RegisterAction<bit<8>, bit<10>, bit<8>>(mark) read_row_mark_mark = {
+        void apply(inout bit<8> value, out bit<8> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_mark")
+    action read_row_mark() {
+        meta.row_mark = read_row_mark_mark.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_00) add_row_sum_00_sum_00 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_00;
@@ -68,12 +80,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_00")
     action add_row_sum_00() {
-        hdr.lanes.lane_00 = add_row_sum_00_update.execute(meta.slot_index);
+        hdr.lanes.lane_00 = add_row_sum_00_sum_00.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_01) add_row_sum_01_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_00) read_row_sum_00_sum_00 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_00")
+    action read_row_sum_00() {
+        hdr.lanes.lane_00 = read_row_sum_00_sum_00.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_01) add_row_sum_01_sum_01 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_01;
@@ -84,12 +109,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_01")
     action add_row_sum_01() {
-        hdr.lanes.lane_01 = add_row_sum_01_update.execute(meta.slot_index);
+        hdr.lanes.lane_01 = add_row_sum_01_sum_01.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_02) add_row_sum_02_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_01) read_row_sum_01_sum_01 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_01")
+    action read_row_sum_01() {
+        hdr.lanes.lane_01 = read_row_sum_01_sum_01.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_02) add_row_sum_02_sum_02 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_02;
@@ -100,12 +138,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_02")
     action add_row_sum_02() {
-        hdr.lanes.lane_02 = add_row_sum_02_update.execute(meta.slot_index);
+        hdr.lanes.lane_02 = add_row_sum_02_sum_02.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_03) add_row_sum_03_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_02) read_row_sum_02_sum_02 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_02")
+    action read_row_sum_02() {
+        hdr.lanes.lane_02 = read_row_sum_02_sum_02.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_03) add_row_sum_03_sum_03 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_03;
@@ -116,12 +167,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_03")
     action add_row_sum_03() {
-        hdr.lanes.lane_03 = add_row_sum_03_update.execute(meta.slot_index);
+        hdr.lanes.lane_03 = add_row_sum_03_sum_03.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_04) add_row_sum_04_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_03) read_row_sum_03_sum_03 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_03")
+    action read_row_sum_03() {
+        hdr.lanes.lane_03 = read_row_sum_03_sum_03.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_04) add_row_sum_04_sum_04 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_04;
@@ -132,12 +196,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_04")
     action add_row_sum_04() {
-        hdr.lanes.lane_04 = add_row_sum_04_update.execute(meta.slot_index);
+        hdr.lanes.lane_04 = add_row_sum_04_sum_04.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_05) add_row_sum_05_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_04) read_row_sum_04_sum_04 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_04")
+    action read_row_sum_04() {
+        hdr.lanes.lane_04 = read_row_sum_04_sum_04.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_05) add_row_sum_05_sum_05 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_05;
@@ -148,12 +225,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_05")
     action add_row_sum_05() {
-        hdr.lanes.lane_05 = add_row_sum_05_update.execute(meta.slot_index);
+        hdr.lanes.lane_05 = add_row_sum_05_sum_05.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_06) add_row_sum_06_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_05) read_row_sum_05_sum_05 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_05")
+    action read_row_sum_05() {
+        hdr.lanes.lane_05 = read_row_sum_05_sum_05.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_06) add_row_sum_06_sum_06 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_06;
@@ -164,12 +254,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_06")
     action add_row_sum_06() {
-        hdr.lanes.lane_06 = add_row_sum_06_update.execute(meta.slot_index);
+        hdr.lanes.lane_06 = add_row_sum_06_sum_06.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_07) add_row_sum_07_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_06) read_row_sum_06_sum_06 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_06")
+    action read_row_sum_06() {
+        hdr.lanes.lane_06 = read_row_sum_06_sum_06.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_07) add_row_sum_07_sum_07 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_07;
@@ -180,12 +283,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_07")
     action add_row_sum_07() {
-        hdr.lanes.lane_07 = add_row_sum_07_update.execute(meta.slot_index);
+        hdr.lanes.lane_07 = add_row_sum_07_sum_07.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_08) add_row_sum_08_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_07) read_row_sum_07_sum_07 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_07")
+    action read_row_sum_07() {
+        hdr.lanes.lane_07 = read_row_sum_07_sum_07.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_08) add_row_sum_08_sum_08 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_08;
@@ -196,12 +312,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_08")
     action add_row_sum_08() {
-        hdr.lanes.lane_08 = add_row_sum_08_update.execute(meta.slot_index);
+        hdr.lanes.lane_08 = add_row_sum_08_sum_08.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_09) add_row_sum_09_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_08) read_row_sum_08_sum_08 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_08")
+    action read_row_sum_08() {
+        hdr.lanes.lane_08 = read_row_sum_08_sum_08.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_09) add_row_sum_09_sum_09 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_09;
@@ -212,12 +341,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_09")
     action add_row_sum_09() {
-        hdr.lanes.lane_09 = add_row_sum_09_update.execute(meta.slot_index);
+        hdr.lanes.lane_09 = add_row_sum_09_sum_09.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_10) add_row_sum_10_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_09) read_row_sum_09_sum_09 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_09")
+    action read_row_sum_09() {
+        hdr.lanes.lane_09 = read_row_sum_09_sum_09.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_10) add_row_sum_10_sum_10 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_10;
@@ -228,12 +370,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_10")
     action add_row_sum_10() {
-        hdr.lanes.lane_10 = add_row_sum_10_update.execute(meta.slot_index);
+        hdr.lanes.lane_10 = add_row_sum_10_sum_10.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_11) add_row_sum_11_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_10) read_row_sum_10_sum_10 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_10")
+    action read_row_sum_10() {
+        hdr.lanes.lane_10 = read_row_sum_10_sum_10.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_11) add_row_sum_11_sum_11 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_11;
@@ -244,12 +399,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_11")
     action add_row_sum_11() {
-        hdr.lanes.lane_11 = add_row_sum_11_update.execute(meta.slot_index);
+        hdr.lanes.lane_11 = add_row_sum_11_sum_11.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_12) add_row_sum_12_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_11) read_row_sum_11_sum_11 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_11")
+    action read_row_sum_11() {
+        hdr.lanes.lane_11 = read_row_sum_11_sum_11.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_12) add_row_sum_12_sum_12 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_12;
@@ -260,12 +428,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_12")
     action add_row_sum_12() {
-        hdr.lanes.lane_12 = add_row_sum_12_update.execute(meta.slot_index);
+        hdr.lanes.lane_12 = add_row_sum_12_sum_12.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_13) add_row_sum_13_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_12) read_row_sum_12_sum_12 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_12")
+    action read_row_sum_12() {
+        hdr.lanes.lane_12 = read_row_sum_12_sum_12.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_13) add_row_sum_13_sum_13 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_13;
@@ -276,12 +457,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_13")
     action add_row_sum_13() {
-        hdr.lanes.lane_13 = add_row_sum_13_update.execute(meta.slot_index);
+        hdr.lanes.lane_13 = add_row_sum_13_sum_13.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_14) add_row_sum_14_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_13) read_row_sum_13_sum_13 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_13")
+    action read_row_sum_13() {
+        hdr.lanes.lane_13 = read_row_sum_13_sum_13.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_14) add_row_sum_14_sum_14 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_14;
@@ -292,12 +486,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_14")
     action add_row_sum_14() {
-        hdr.lanes.lane_14 = add_row_sum_14_update.execute(meta.slot_index);
+        hdr.lanes.lane_14 = add_row_sum_14_sum_14.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_15) add_row_sum_15_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_14) read_row_sum_14_sum_14 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_14")
+    action read_row_sum_14() {
+        hdr.lanes.lane_14 = read_row_sum_14_sum_14.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_15) add_row_sum_15_sum_15 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_15;
@@ -308,12 +515,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_15")
     action add_row_sum_15() {
-        hdr.lanes.lane_15 = add_row_sum_15_update.execute(meta.slot_index);
+        hdr.lanes.lane_15 = add_row_sum_15_sum_15.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_16) add_row_sum_16_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_15) read_row_sum_15_sum_15 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_15")
+    action read_row_sum_15() {
+        hdr.lanes.lane_15 = read_row_sum_15_sum_15.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_16) add_row_sum_16_sum_16 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_16;
@@ -324,12 +544,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_16")
     action add_row_sum_16() {
-        hdr.lanes.lane_16 = add_row_sum_16_update.execute(meta.slot_index);
+        hdr.lanes.lane_16 = add_row_sum_16_sum_16.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_17) add_row_sum_17_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_16) read_row_sum_16_sum_16 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_16")
+    action read_row_sum_16() {
+        hdr.lanes.lane_16 = read_row_sum_16_sum_16.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_17) add_row_sum_17_sum_17 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_17;
@@ -340,12 +573,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_17")
     action add_row_sum_17() {
-        hdr.lanes.lane_17 = add_row_sum_17_update.execute(meta.slot_index);
+        hdr.lanes.lane_17 = add_row_sum_17_sum_17.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_18) add_row_sum_18_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_17) read_row_sum_17_sum_17 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_17")
+    action read_row_sum_17() {
+        hdr.lanes.lane_17 = read_row_sum_17_sum_17.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_18) add_row_sum_18_sum_18 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_18;
@@ -356,12 +602,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_18")
     action add_row_sum_18() {
-        hdr.lanes.lane_18 = add_row_sum_18_update.execute(meta.slot_index);
+        hdr.lanes.lane_18 = add_row_sum_18_sum_18.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_19) add_row_sum_19_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_18) read_row_sum_18_sum_18 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_18")
+    action read_row_sum_18() {
+        hdr.lanes.lane_18 = read_row_sum_18_sum_18.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_19) add_row_sum_19_sum_19 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_19;
@@ -372,12 +631,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_19")
     action add_row_sum_19() {
-        hdr.lanes.lane_19 = add_row_sum_19_update.execute(meta.slot_index);
+        hdr.lanes.lane_19 = add_row_sum_19_sum_19.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_20) add_row_sum_20_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_19) read_row_sum_19_sum_19 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_19")
+    action read_row_sum_19() {
+        hdr.lanes.lane_19 = read_row_sum_19_sum_19.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_20) add_row_sum_20_sum_20 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_20;
@@ -388,12 +660,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_20")
     action add_row_sum_20() {
-        hdr.lanes.lane_20 = add_row_sum_20_update.execute(meta.slot_index);
+        hdr.lanes.lane_20 = add_row_sum_20_sum_20.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_21) add_row_sum_21_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_20) read_row_sum_20_sum_20 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_20")
+    action read_row_sum_20() {
+        hdr.lanes.lane_20 = read_row_sum_20_sum_20.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_21) add_row_sum_21_sum_21 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_21;
@@ -404,12 +689,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_21")
     action add_row_sum_21() {
-        hdr.lanes.lane_21 = add_row_sum_21_update.execute(meta.slot_index);
+        hdr.lanes.lane_21 = add_row_sum_21_sum_21.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_22) add_row_sum_22_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_21) read_row_sum_21_sum_21 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_21")
+    action read_row_sum_21() {
+        hdr.lanes.lane_21 = read_row_sum_21_sum_21.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_22) add_row_sum_22_sum_22 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_22;
@@ -420,12 +718,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_22")
     action add_row_sum_22() {
-        hdr.lanes.lane_22 = add_row_sum_22_update.execute(meta.slot_index);
+        hdr.lanes.lane_22 = add_row_sum_22_sum_22.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_23) add_row_sum_23_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_22) read_row_sum_22_sum_22 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_22")
+    action read_row_sum_22() {
+        hdr.lanes.lane_22 = read_row_sum_22_sum_22.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_23) add_row_sum_23_sum_23 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_23;
@@ -436,12 +747,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_23")
     action add_row_sum_23() {
-        hdr.lanes.lane_23 = add_row_sum_23_update.execute(meta.slot_index);
+        hdr.lanes.lane_23 = add_row_sum_23_sum_23.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_24) add_row_sum_24_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_23) read_row_sum_23_sum_23 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_23")
+    action read_row_sum_23() {
+        hdr.lanes.lane_23 = read_row_sum_23_sum_23.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_24) add_row_sum_24_sum_24 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_24;
@@ -452,12 +776,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_24")
     action add_row_sum_24() {
-        hdr.lanes.lane_24 = add_row_sum_24_update.execute(meta.slot_index);
+        hdr.lanes.lane_24 = add_row_sum_24_sum_24.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_25) add_row_sum_25_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_24) read_row_sum_24_sum_24 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_24")
+    action read_row_sum_24() {
+        hdr.lanes.lane_24 = read_row_sum_24_sum_24.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_25) add_row_sum_25_sum_25 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_25;
@@ -468,12 +805,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_25")
     action add_row_sum_25() {
-        hdr.lanes.lane_25 = add_row_sum_25_update.execute(meta.slot_index);
+        hdr.lanes.lane_25 = add_row_sum_25_sum_25.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_26) add_row_sum_26_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_25) read_row_sum_25_sum_25 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_25")
+    action read_row_sum_25() {
+        hdr.lanes.lane_25 = read_row_sum_25_sum_25.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_26) add_row_sum_26_sum_26 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_26;
@@ -484,12 +834,25 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_26")
     action add_row_sum_26() {
-        hdr.lanes.lane_26 = add_row_sum_26_update.execute(meta.slot_index);
+        hdr.lanes.lane_26 = add_row_sum_26_sum_26.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_27) add_row_sum_27_update = {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_26) read_row_sum_26_sum_26 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_26")
+    action read_row_sum_26() {
+        hdr.lanes.lane_26 = read_row_sum_26_sum_26.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_27) add_row_sum_27_sum_27 = {
         void apply(inout bit<32> value, out bit<32> result) {
             if (meta.slot_relation == ROUND_NEWER) {
                 value = hdr.lanes.lane_27;
@@ -500,394 +863,620 @@ control Grid(inout headers_t hdr,
         }
     };
 
+    // A new round restarts the row.
     @name(".grid.add_row_sum_27")
     action add_row_sum_27() {
-        hdr.lanes.lane_27 = add_row_sum_27_update.execute(meta.slot_index);
+        hdr.lanes.lane_27 = add_row_sum_27_sum_27.execute(meta.slot_index);
     }
 
-    RegisterAction<bit<8>, bit<10>, bit<8>>(mark) read_row_mark_update = {
-        void apply(inout bit<8> value, out bit<8> result) {
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_27) read_row_sum_27_sum_27 = {
+        void apply(inout bit<32> value, out bit<32> result) {
             result = value;
         }
     };
 
     // For a worker that has been counted, and may have missed the RESULT.
-    @name(".grid.read_row_mark")
-    action read_row_mark() {
-        meta.row_mark = read_row_mark_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_00) read_row_sum_00_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_00")
-    action read_row_sum_00() {
-        hdr.lanes.lane_00 = read_row_sum_00_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_01) read_row_sum_01_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_01")
-    action read_row_sum_01() {
-        hdr.lanes.lane_01 = read_row_sum_01_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_02) read_row_sum_02_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_02")
-    action read_row_sum_02() {
-        hdr.lanes.lane_02 = read_row_sum_02_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_03) read_row_sum_03_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_03")
-    action read_row_sum_03() {
-        hdr.lanes.lane_03 = read_row_sum_03_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_04) read_row_sum_04_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_04")
-    action read_row_sum_04() {
-        hdr.lanes.lane_04 = read_row_sum_04_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_05) read_row_sum_05_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_05")
-    action read_row_sum_05() {
-        hdr.lanes.lane_05 = read_row_sum_05_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_06) read_row_sum_06_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_06")
-    action read_row_sum_06() {
-        hdr.lanes.lane_06 = read_row_sum_06_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_07) read_row_sum_07_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_07")
-    action read_row_sum_07() {
-        hdr.lanes.lane_07 = read_row_sum_07_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_08) read_row_sum_08_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_08")
-    action read_row_sum_08() {
-        hdr.lanes.lane_08 = read_row_sum_08_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_09) read_row_sum_09_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_09")
-    action read_row_sum_09() {
-        hdr.lanes.lane_09 = read_row_sum_09_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_10) read_row_sum_10_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_10")
-    action read_row_sum_10() {
-        hdr.lanes.lane_10 = read_row_sum_10_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_11) read_row_sum_11_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_11")
-    action read_row_sum_11() {
-        hdr.lanes.lane_11 = read_row_sum_11_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_12) read_row_sum_12_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_12")
-    action read_row_sum_12() {
-        hdr.lanes.lane_12 = read_row_sum_12_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_13) read_row_sum_13_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_13")
-    action read_row_sum_13() {
-        hdr.lanes.lane_13 = read_row_sum_13_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_14) read_row_sum_14_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_14")
-    action read_row_sum_14() {
-        hdr.lanes.lane_14 = read_row_sum_14_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_15) read_row_sum_15_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_15")
-    action read_row_sum_15() {
-        hdr.lanes.lane_15 = read_row_sum_15_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_16) read_row_sum_16_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_16")
-    action read_row_sum_16() {
-        hdr.lanes.lane_16 = read_row_sum_16_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_17) read_row_sum_17_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_17")
-    action read_row_sum_17() {
-        hdr.lanes.lane_17 = read_row_sum_17_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_18) read_row_sum_18_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_18")
-    action read_row_sum_18() {
-        hdr.lanes.lane_18 = read_row_sum_18_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_19) read_row_sum_19_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_19")
-    action read_row_sum_19() {
-        hdr.lanes.lane_19 = read_row_sum_19_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_20) read_row_sum_20_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_20")
-    action read_row_sum_20() {
-        hdr.lanes.lane_20 = read_row_sum_20_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_21) read_row_sum_21_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_21")
-    action read_row_sum_21() {
-        hdr.lanes.lane_21 = read_row_sum_21_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_22) read_row_sum_22_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_22")
-    action read_row_sum_22() {
-        hdr.lanes.lane_22 = read_row_sum_22_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_23) read_row_sum_23_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_23")
-    action read_row_sum_23() {
-        hdr.lanes.lane_23 = read_row_sum_23_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_24) read_row_sum_24_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_24")
-    action read_row_sum_24() {
-        hdr.lanes.lane_24 = read_row_sum_24_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_25) read_row_sum_25_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_25")
-    action read_row_sum_25() {
-        hdr.lanes.lane_25 = read_row_sum_25_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_26) read_row_sum_26_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
-    @name(".grid.read_row_sum_26")
-    action read_row_sum_26() {
-        hdr.lanes.lane_26 = read_row_sum_26_update.execute(meta.slot_index);
-    }
-
-    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_27) read_row_sum_27_update = {
-        void apply(inout bit<32> value, out bit<32> result) {
-            result = value;
-        }
-    };
-
     @name(".grid.read_row_sum_27")
     action read_row_sum_27() {
-        hdr.lanes.lane_27 = read_row_sum_27_update.execute(meta.slot_index);
+        hdr.lanes.lane_27 = read_row_sum_27_sum_27.execute(meta.slot_index);
+    }
+
+    // What becomes of mark.
+    @name(".grid.mark_update")
+    table mark_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_mark;
+            read_row_mark;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_mark();
+            _: read_row_mark();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_00.
+    @name(".grid.sum_00_update")
+    table sum_00_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_00;
+            read_row_sum_00;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_00();
+            _: read_row_sum_00();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_01.
+    @name(".grid.sum_01_update")
+    table sum_01_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_01;
+            read_row_sum_01;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_01();
+            _: read_row_sum_01();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_02.
+    @name(".grid.sum_02_update")
+    table sum_02_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_02;
+            read_row_sum_02;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_02();
+            _: read_row_sum_02();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_03.
+    @name(".grid.sum_03_update")
+    table sum_03_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_03;
+            read_row_sum_03;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_03();
+            _: read_row_sum_03();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_04.
+    @name(".grid.sum_04_update")
+    table sum_04_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_04;
+            read_row_sum_04;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_04();
+            _: read_row_sum_04();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_05.
+    @name(".grid.sum_05_update")
+    table sum_05_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_05;
+            read_row_sum_05;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_05();
+            _: read_row_sum_05();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_06.
+    @name(".grid.sum_06_update")
+    table sum_06_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_06;
+            read_row_sum_06;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_06();
+            _: read_row_sum_06();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_07.
+    @name(".grid.sum_07_update")
+    table sum_07_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_07;
+            read_row_sum_07;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_07();
+            _: read_row_sum_07();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_08.
+    @name(".grid.sum_08_update")
+    table sum_08_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_08;
+            read_row_sum_08;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_08();
+            _: read_row_sum_08();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_09.
+    @name(".grid.sum_09_update")
+    table sum_09_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_09;
+            read_row_sum_09;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_09();
+            _: read_row_sum_09();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_10.
+    @name(".grid.sum_10_update")
+    table sum_10_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_10;
+            read_row_sum_10;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_10();
+            _: read_row_sum_10();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_11.
+    @name(".grid.sum_11_update")
+    table sum_11_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_11;
+            read_row_sum_11;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_11();
+            _: read_row_sum_11();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_12.
+    @name(".grid.sum_12_update")
+    table sum_12_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_12;
+            read_row_sum_12;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_12();
+            _: read_row_sum_12();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_13.
+    @name(".grid.sum_13_update")
+    table sum_13_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_13;
+            read_row_sum_13;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_13();
+            _: read_row_sum_13();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_14.
+    @name(".grid.sum_14_update")
+    table sum_14_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_14;
+            read_row_sum_14;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_14();
+            _: read_row_sum_14();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_15.
+    @name(".grid.sum_15_update")
+    table sum_15_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_15;
+            read_row_sum_15;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_15();
+            _: read_row_sum_15();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_16.
+    @name(".grid.sum_16_update")
+    table sum_16_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_16;
+            read_row_sum_16;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_16();
+            _: read_row_sum_16();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_17.
+    @name(".grid.sum_17_update")
+    table sum_17_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_17;
+            read_row_sum_17;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_17();
+            _: read_row_sum_17();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_18.
+    @name(".grid.sum_18_update")
+    table sum_18_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_18;
+            read_row_sum_18;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_18();
+            _: read_row_sum_18();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_19.
+    @name(".grid.sum_19_update")
+    table sum_19_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_19;
+            read_row_sum_19;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_19();
+            _: read_row_sum_19();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_20.
+    @name(".grid.sum_20_update")
+    table sum_20_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_20;
+            read_row_sum_20;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_20();
+            _: read_row_sum_20();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_21.
+    @name(".grid.sum_21_update")
+    table sum_21_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_21;
+            read_row_sum_21;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_21();
+            _: read_row_sum_21();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_22.
+    @name(".grid.sum_22_update")
+    table sum_22_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_22;
+            read_row_sum_22;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_22();
+            _: read_row_sum_22();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_23.
+    @name(".grid.sum_23_update")
+    table sum_23_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_23;
+            read_row_sum_23;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_23();
+            _: read_row_sum_23();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_24.
+    @name(".grid.sum_24_update")
+    table sum_24_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_24;
+            read_row_sum_24;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_24();
+            _: read_row_sum_24();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_25.
+    @name(".grid.sum_25_update")
+    table sum_25_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_25;
+            read_row_sum_25;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_25();
+            _: read_row_sum_25();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_26.
+    @name(".grid.sum_26_update")
+    table sum_26_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_26;
+            read_row_sum_26;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_26();
+            _: read_row_sum_26();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_27.
+    @name(".grid.sum_27_update")
+    table sum_27_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_27;
+            read_row_sum_27;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_27();
+            _: read_row_sum_27();
+        }
+        const default_action = NoAction();
     }
 
     apply {
         if (meta.slot_relation != ROUND_OLDER) {
-            if (meta.worker_seen == 0) {
-                add_row_mark();
-                add_row_sum_00();
-                add_row_sum_01();
-                add_row_sum_02();
-                add_row_sum_03();
-                add_row_sum_04();
-                add_row_sum_05();
-                add_row_sum_06();
-                add_row_sum_07();
-                add_row_sum_08();
-                add_row_sum_09();
-                add_row_sum_10();
-                add_row_sum_11();
-                add_row_sum_12();
-                add_row_sum_13();
-                add_row_sum_14();
-                add_row_sum_15();
-                add_row_sum_16();
-                add_row_sum_17();
-                add_row_sum_18();
-                add_row_sum_19();
-                add_row_sum_20();
-                add_row_sum_21();
-                add_row_sum_22();
-                add_row_sum_23();
-                add_row_sum_24();
-                add_row_sum_25();
-                add_row_sum_26();
-                add_row_sum_27();
-            } else {
-                read_row_mark();
-                read_row_sum_00();
-                read_row_sum_01();
-                read_row_sum_02();
-                read_row_sum_03();
-                read_row_sum_04();
-                read_row_sum_05();
-                read_row_sum_06();
-                read_row_sum_07();
-                read_row_sum_08();
-                read_row_sum_09();
-                read_row_sum_10();
-                read_row_sum_11();
-                read_row_sum_12();
-                read_row_sum_13();
-                read_row_sum_14();
-                read_row_sum_15();
-                read_row_sum_16();
-                read_row_sum_17();
-                read_row_sum_18();
-                read_row_sum_19();
-                read_row_sum_20();
-                read_row_sum_21();
-                read_row_sum_22();
-                read_row_sum_23();
-                read_row_sum_24();
-                read_row_sum_25();
-                read_row_sum_26();
-                read_row_sum_27();
-            }
+            mark_update.apply();
+            sum_00_update.apply();
+            sum_01_update.apply();
+            sum_02_update.apply();
+        }
+        if (meta.slot_relation != ROUND_OLDER) {
+            sum_03_update.apply();
+            sum_04_update.apply();
+            sum_05_update.apply();
+            sum_06_update.apply();
+        }
+        if (meta.slot_relation != ROUND_OLDER) {
+            sum_07_update.apply();
+            sum_08_update.apply();
+            sum_09_update.apply();
+            sum_10_update.apply();
+        }
+        if (meta.slot_relation != ROUND_OLDER) {
+            sum_11_update.apply();
+            sum_12_update.apply();
+            sum_13_update.apply();
+            sum_14_update.apply();
+        }
+        if (meta.slot_relation != ROUND_OLDER) {
+            sum_15_update.apply();
+            sum_16_update.apply();
+            sum_17_update.apply();
+            sum_18_update.apply();
+        }
+        if (meta.slot_relation != ROUND_OLDER) {
+            sum_19_update.apply();
+            sum_20_update.apply();
+            sum_21_update.apply();
+            sum_22_update.apply();
+        }
+        if (meta.slot_relation != ROUND_OLDER) {
+            sum_23_update.apply();
+            sum_24_update.apply();
+            sum_25_update.apply();
+            sum_26_update.apply();
+        }
+        if (meta.slot_relation != ROUND_OLDER) {
+            sum_27_update.apply();
         }
     }
 }

@@ -34,80 +34,24 @@ control Ecmp(inout headers_t hdr,
     @name(".ecmp.step_1")
     action step_1() {
         @in_hash {
-            meta.flow_src = hdr.ipv6.src_addr[127:96];
+            meta.flow_src =
+                hdr.ipv6.src_addr[127:96] ^ hdr.ipv6.src_addr[95:64] ^ hdr.ipv6.src_addr[63:32]
+                    ^ hdr.ipv6.src_addr[31:0];
         }
     }
 
     @name(".ecmp.step_1_2")
     action step_1_2() {
         @in_hash {
-            meta.src_addr_value = hdr.ipv6.src_addr[95:64];
+            meta.flow_dst =
+                hdr.ipv6.dst_addr[127:96] ^ hdr.ipv6.dst_addr[95:64] ^ hdr.ipv6.dst_addr[63:32]
+                    ^ hdr.ipv6.dst_addr[31:0];
         }
     }
 
     @name(".ecmp.step_1_3")
     action step_1_3() {
-        @in_hash {
-            meta.src_addr_value_2 = hdr.ipv6.src_addr[63:32];
-        }
-    }
-
-    @name(".ecmp.step_1_4")
-    action step_1_4() {
-        @in_hash {
-            meta.src_addr_value_3 = hdr.ipv6.src_addr[31:0];
-        }
-    }
-
-    @name(".ecmp.step_1_5")
-    action step_1_5() {
-        @in_hash {
-            meta.flow_dst = hdr.ipv6.dst_addr[127:96];
-        }
-    }
-
-    @name(".ecmp.step_1_6")
-    action step_1_6() {
-        @in_hash {
-            meta.dst_addr_value = hdr.ipv6.dst_addr[95:64];
-        }
-    }
-
-    @name(".ecmp.step_1_7")
-    action step_1_7() {
-        @in_hash {
-            meta.dst_addr_value_2 = hdr.ipv6.dst_addr[63:32];
-        }
-    }
-
-    @name(".ecmp.step_1_8")
-    action step_1_8() {
-        @in_hash {
-            meta.dst_addr_value_3 = hdr.ipv6.dst_addr[31:0];
-        }
-    }
-
-    @name(".ecmp.step_1_9")
-    action step_1_9() {
         meta.flow_protocol = hdr.ipv6.next_header;
-    }
-
-    @name(".ecmp.step_1_10")
-    action step_1_10() {
-        meta.flow_src = meta.flow_src ^ meta.src_addr_value;
-        meta.flow_dst = meta.flow_dst ^ meta.dst_addr_value;
-    }
-
-    @name(".ecmp.step_1_11")
-    action step_1_11() {
-        meta.flow_src = meta.flow_src ^ meta.src_addr_value_2;
-        meta.flow_dst = meta.flow_dst ^ meta.dst_addr_value_2;
-    }
-
-    @name(".ecmp.step_1_12")
-    action step_1_12() {
-        meta.flow_src = meta.flow_src ^ meta.src_addr_value_3;
-        meta.flow_dst = meta.flow_dst ^ meta.dst_addr_value_3;
     }
 
     // Groups of next hops, one of which a flow keeps.
@@ -137,12 +81,6 @@ control Ecmp(inout headers_t hdr,
                 step_1();
                 step_1_2();
                 step_1_3();
-                step_1_4();
-                step_1_5();
-                step_1_6();
-                step_1_7();
-                step_1_8();
-                step_1_9();
                 if (hdr.ipv6_ports.isValid()) {
                     meta.flow_src_port = hdr.ipv6_ports.src_port;
                     meta.flow_dst_port = hdr.ipv6_ports.dst_port;
@@ -163,26 +101,16 @@ control Ecmp(inout headers_t hdr,
             meta.drop_reason = 4;
         }
         if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
-            if (hdr.ipv6.isValid()) {
-                step_1_10();
-            }
             if (flow.apply().hit) {
                 meta.flow_hit = 1;
             }
         }
-        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
-            if (hdr.ipv6.isValid()) {
-                step_1_11();
-            }
-            if (meta.flow_hit != 1) {
-                meta.ecmp_event = ECMP_DROP_NO_GROUP;
-                meta.drop_reason = 15;
-            }
+        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED
+                && meta.flow_hit != 1) {
+            meta.ecmp_event = ECMP_DROP_NO_GROUP;
+            meta.drop_reason = 15;
         }
         if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
-            if (hdr.ipv6.isValid()) {
-                step_1_12();
-            }
             events.count(meta.ecmp_event);
         }
     }

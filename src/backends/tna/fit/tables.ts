@@ -1,7 +1,7 @@
 import type { Expression, SourceLocation } from "../../../ir/index.ts";
 import { widthOf } from "../../../ir/index.ts";
 import { deep } from "../../../ir/walk.ts";
-import { cellExpressions, effectsOf, readsOf } from "../effects.ts";
+import { cellExpressions, effectsOf, keysOf, readsOf } from "../effects.ts";
 import { childrenOf, Scopes } from "../levels.ts";
 import type {
   Gress,
@@ -265,7 +265,7 @@ class Builder {
           ],
           indexes: access.flatMap((a) => a.indexes),
           crossbar: [
-            ...t.key.flatMap((k) => readsOf(k.expression, gress)),
+            ...keysOf(t, objects).flatMap((k) => readsOf(k, gress)),
             ...access.flatMap((a) => a.crossbar),
           ],
           next,

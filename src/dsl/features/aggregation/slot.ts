@@ -106,8 +106,9 @@ export function slotControl(
           [isReset.not().and(agg.scale.ne(f.scale)), refuse("refused_scale")],
         ],
         (inOrder) => {
-          inOrder.apply(meet);
+          // First what reads the worker's bit, which asking takes away.
           if (beside !== undefined) inOrder.invoke(beside);
+          inOrder.apply(meet);
         },
       ),
     );

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import fabric from "../../../../examples/fabric/program.ts";
 import router from "../../../../examples/router/program.ts";
 import { checkTna } from "../../../../src/backends/index.ts";
 import { type FitReport, fitReport, fitText, stageMap } from "../../../../src/backends/tna/fit/index.ts";
@@ -55,6 +56,12 @@ describe("the estimate", () => {
     expect(chain.map((l) => l.name)).toEqual(["chain.t0", "chain.t1", "chain.t2", "chain.t3"]);
     expect(chain[1]?.why).toBe("reads v1");
     expect(chain.every((l) => l.at?.file.endsWith("report.test.ts"))).toBe(true);
+  });
+
+  it("lets a table wait for what its groups choose their members by", () => {
+    const { chain } = report(fabric.ir);
+    expect(chain.map((l) => l.name)).toContain("ecmp.flow");
+    expect(chain.find((l) => l.name === "ecmp.flow")?.why).toBe("reads flow_src");
   });
 
   it("does not call a program fitting that would be in the last stage", () => {
