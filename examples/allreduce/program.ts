@@ -3,8 +3,7 @@ import { hotAggregation, int32, ipv4Forwarding, type NumericMode, program } from
 /** Port of the controller: where a Tofino has its CPU; BMv2 takes any number. */
 export const CPU_PORT = 192;
 
-/** Of 32, Tofino's compiler does not place the last ones in 12 stages. */
-const LANES = 28;
+const LANES = 32;
 
 /**
  * SwitchML's switch (NSDI'21): workers send the rows of a tensor, and the switch itself sends each completed row back to all of them. There

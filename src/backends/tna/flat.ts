@@ -4,6 +4,7 @@ import { Names } from "../p4text/names.ts";
 import { readsOf } from "./effects.ts";
 import { endsGress, withElseForExits, withExitsOutside } from "./exits.ts";
 import { opposite } from "./gateways.ts";
+import { ImpliedConditions } from "./implied.ts";
 import { Layout } from "./layout.ts";
 import { childrenOf, type Levels, leavesOf, levelsOf, Scopes } from "./levels.ts";
 import type { Gress, Member, TnaBlock, TnaControl, TnaProgram, TnaStatement } from "./lowered.ts";
@@ -135,8 +136,9 @@ function distributed(program: TnaProgram): TnaProgram {
   const scopes = new Scopes(program);
   const levels = levelsOf(scopes);
   const layout = new Layout(program.source);
+  const implied = new ImpliedConditions(program, scopes);
   const block = (b: TnaBlock, scope: string): TnaBlock => {
-    const distribution = new Distribution(levels, scope, scopes, layout);
+    const distribution = new Distribution(levels, scope, scopes, { layout, implied });
     return b.flatMap((s) => distribution.statement(s));
   };
   return {
@@ -156,12 +158,20 @@ class Distribution {
   readonly #scope: string;
   readonly #scopes: Scopes;
   readonly #layout: Layout;
+  readonly #implied: ImpliedConditions;
 
-  constructor(levels: Levels, scope: string, scopes: Scopes, layout: Layout) {
+  constructor(
+    levels: Levels,
+    scope: string,
+    scopes: Scopes,
+    { layout, implied }: { readonly layout: Layout; readonly implied: ImpliedConditions },
+  ) {
     this.#layout = layout;
+    this.#implied = implied;
     this.#levels = levels;
     this.#scope = scope;
     this.#scopes = scopes;
+    this.#implied = implied;
   }
 
   get #gress(): Gress {
@@ -234,6 +244,12 @@ class Distribution {
     const whenTrue = s.whenTrue.flatMap((t) => this.#cut(t, level));
     const whenFalse = s.whenFalse.flatMap((t) => this.#cut(t, level));
     if (whenTrue.length + whenFalse.length === 0) return [];
+    const [only, ...more] = whenTrue;
+    const isImplied =
+      only?.kind === "if" &&
+      more.length + whenFalse.length + only.whenFalse.length === 0 &&
+      this.#implied.isImplied(s, only.condition, this.#scope);
+    if (isImplied) return whenTrue;
     return [
       whenTrue.length === 0
         ? joined(ask(opposite(s.condition), whenFalse), this.#layout)

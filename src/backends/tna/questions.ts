@@ -29,6 +29,7 @@ function isConjunction(e: Expression): boolean {
   return e.kind !== "unary" || e.operand.kind === "valid" || e.operand.kind === "metadata";
 }
 
-function testsOf(e: Expression): readonly Expression[] {
+/** What a conjunction asks, one by one. */
+export function testsOf(e: Expression): readonly Expression[] {
   return e.kind === "binary" && e.operator === "&&" ? [...testsOf(e.left), ...testsOf(e.right)] : [e];
 }

@@ -6,6 +6,7 @@ import {
   type NumericMode,
   priority,
   program,
+  telemetry,
 } from "../../../src/dsl/index.ts";
 import type { Program } from "../../../src/ir/index.ts";
 
@@ -21,5 +22,6 @@ export const fullSwitch = (mode: NumericMode, lanes: number, name = "full"): Pro
       drop({ keep: { 1: 16, 2: 32 } }),
       ecmp({ groups: 64, members: 16, spray: "all" }),
       hotAggregation({ workers: 32, lanes, rows: 512, mode, result: "ps" }),
+      telemetry(),
     ],
   }).ir;
