@@ -544,6 +544,14 @@ export function bind(client: BoundClient) {
         sum_26: bindRegister(client, "grid.sum_26"),
         /** 1024 cells of bit<32>. */
         sum_27: bindRegister(client, "grid.sum_27"),
+        /** 1024 cells of bit<32>. */
+        sum_28: bindRegister(client, "grid.sum_28"),
+        /** 1024 cells of bit<32>. */
+        sum_29: bindRegister(client, "grid.sum_29"),
+        /** 1024 cells of bit<32>. */
+        sum_30: bindRegister(client, "grid.sum_30"),
+        /** 1024 cells of bit<32>. */
+        sum_31: bindRegister(client, "grid.sum_31"),
       },
       slot: {
         /**

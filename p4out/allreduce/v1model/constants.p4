@@ -19,11 +19,11 @@ const bit<9> CPU_PORT = 192; // the controller's port
 
 // Bytes of a packet without lanes and with a row, from the IPv4 header on.
 const bit<16> LENGTH_EMPTY = 44;
-const bit<16> LENGTH_ROW   = 156;
+const bit<16> LENGTH_ROW   = 172;
 
 // The same from the UDP header on.
 const bit<16> UDP_EMPTY = 24;
-const bit<16> UDP_ROW   = 136;
+const bit<16> UDP_ROW   = 152;
 
 // What a packet asks for.
 const bit<8> REQUEST_NONE         = 0;
@@ -73,6 +73,6 @@ const bit<8> FLAG_STALE     = 4;
 // Numeric modes.
 const bit<8> MODE_INT32 = 1;
 
-const bit<8> LANES      = 28; // lanes of a row
+const bit<8> LANES      = 32; // lanes of a row
 const bit<32> ROWS      = 512; // rows of the register grid
 const bit<8> ANSWER_TTL = 64; // of packets that the switch makes

@@ -89,6 +89,10 @@ header lanes_t {
     bit<32> lane_25;
     bit<32> lane_26;
     bit<32> lane_27;
+    bit<32> lane_28;
+    bit<32> lane_29;
+    bit<32> lane_30;
+    bit<32> lane_31;
 }
 
 struct headers_t {

@@ -56,8 +56,8 @@ describe.skipIf(compilers === undefined)("p4c-barefoot and bfas on the emitted P
   it.runIf(isLong).each([
     ["libra, 32 lanes", libra.ir],
     ["libra, 8 lanes of float32", libraFloat().ir],
-    ["all-reduce, 28 lanes int32", allreduceInt32.ir],
-    ["all-reduce, 28 lanes block", allreduce(block).ir],
+    ["all-reduce, 32 lanes int32", allreduceInt32.ir],
+    ["all-reduce, 32 lanes block", allreduce(block).ir],
     ["all in one", allInOne.ir],
     ["everything and 32 lanes int32", fullSwitch(int32, 32)],
     ["everything and 32 lanes block", fullSwitch(block, 32)],

@@ -39,6 +39,10 @@ control Grid(inout headers_t hdr,
     @name(".grid.sum_25") Register<bit<32>, bit<10>>(1024, 0) sum_25;
     @name(".grid.sum_26") Register<bit<32>, bit<10>>(1024, 0) sum_26;
     @name(".grid.sum_27") Register<bit<32>, bit<10>>(1024, 0) sum_27;
+    @name(".grid.sum_28") Register<bit<32>, bit<10>>(1024, 0) sum_28;
+    @name(".grid.sum_29") Register<bit<32>, bit<10>>(1024, 0) sum_29;
+    @name(".grid.sum_30") Register<bit<32>, bit<10>>(1024, 0) sum_30;
+    @name(".grid.sum_31") Register<bit<32>, bit<10>>(1024, 0) sum_31;
 
     RegisterAction<bit<8>, bit<10>, bit<8>>(mark) add_row_mark_mark = {
         void apply(inout bit<8> value, out bit<8> result) {
@@ -881,6 +885,122 @@ control Grid(inout headers_t hdr,
         hdr.lanes.lane_27 = read_row_sum_27_sum_27.execute(meta.slot_index);
     }
 
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_28) add_row_sum_28_sum_28 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            if (meta.slot_relation == ROUND_NEWER) {
+                value = hdr.lanes.lane_28;
+            } else {
+                value = value + hdr.lanes.lane_28;
+            }
+            result = value;
+        }
+    };
+
+    // A new round restarts the row.
+    @name(".grid.add_row_sum_28")
+    action add_row_sum_28() {
+        hdr.lanes.lane_28 = add_row_sum_28_sum_28.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_28) read_row_sum_28_sum_28 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_28")
+    action read_row_sum_28() {
+        hdr.lanes.lane_28 = read_row_sum_28_sum_28.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_29) add_row_sum_29_sum_29 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            if (meta.slot_relation == ROUND_NEWER) {
+                value = hdr.lanes.lane_29;
+            } else {
+                value = value + hdr.lanes.lane_29;
+            }
+            result = value;
+        }
+    };
+
+    // A new round restarts the row.
+    @name(".grid.add_row_sum_29")
+    action add_row_sum_29() {
+        hdr.lanes.lane_29 = add_row_sum_29_sum_29.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_29) read_row_sum_29_sum_29 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_29")
+    action read_row_sum_29() {
+        hdr.lanes.lane_29 = read_row_sum_29_sum_29.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_30) add_row_sum_30_sum_30 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            if (meta.slot_relation == ROUND_NEWER) {
+                value = hdr.lanes.lane_30;
+            } else {
+                value = value + hdr.lanes.lane_30;
+            }
+            result = value;
+        }
+    };
+
+    // A new round restarts the row.
+    @name(".grid.add_row_sum_30")
+    action add_row_sum_30() {
+        hdr.lanes.lane_30 = add_row_sum_30_sum_30.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_30) read_row_sum_30_sum_30 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_30")
+    action read_row_sum_30() {
+        hdr.lanes.lane_30 = read_row_sum_30_sum_30.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_31) add_row_sum_31_sum_31 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            if (meta.slot_relation == ROUND_NEWER) {
+                value = hdr.lanes.lane_31;
+            } else {
+                value = value + hdr.lanes.lane_31;
+            }
+            result = value;
+        }
+    };
+
+    // A new round restarts the row.
+    @name(".grid.add_row_sum_31")
+    action add_row_sum_31() {
+        hdr.lanes.lane_31 = add_row_sum_31_sum_31.execute(meta.slot_index);
+    }
+
+    RegisterAction<bit<32>, bit<10>, bit<32>>(sum_31) read_row_sum_31_sum_31 = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    // For a worker that has been counted, and may have missed the RESULT.
+    @name(".grid.read_row_sum_31")
+    action read_row_sum_31() {
+        hdr.lanes.lane_31 = read_row_sum_31_sum_31.execute(meta.slot_index);
+    }
+
     // What becomes of mark.
     @name(".grid.mark_update")
     table mark_update {
@@ -1432,6 +1552,82 @@ control Grid(inout headers_t hdr,
         const default_action = NoAction();
     }
 
+    // What becomes of sum_28.
+    @name(".grid.sum_28_update")
+    table sum_28_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_28;
+            read_row_sum_28;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_28();
+            _: read_row_sum_28();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_29.
+    @name(".grid.sum_29_update")
+    table sum_29_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_29;
+            read_row_sum_29;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_29();
+            _: read_row_sum_29();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_30.
+    @name(".grid.sum_30_update")
+    table sum_30_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_30;
+            read_row_sum_30;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_30();
+            _: read_row_sum_30();
+        }
+        const default_action = NoAction();
+    }
+
+    // What becomes of sum_31.
+    @name(".grid.sum_31_update")
+    table sum_31_update {
+        key = {
+            meta.worker_seen: ternary @name("worker_seen");
+        }
+        actions = {
+            add_row_sum_31;
+            read_row_sum_31;
+            @defaultonly NoAction;
+        }
+        size = 2;
+        const entries = {
+            0: add_row_sum_31();
+            _: read_row_sum_31();
+        }
+        const default_action = NoAction();
+    }
+
     apply {
         if (meta.slot_relation != ROUND_OLDER) {
             mark_update.apply();
@@ -1477,6 +1673,12 @@ control Grid(inout headers_t hdr,
         }
         if (meta.slot_relation != ROUND_OLDER) {
             sum_27_update.apply();
+            sum_28_update.apply();
+            sum_29_update.apply();
+            sum_30_update.apply();
+        }
+        if (meta.slot_relation != ROUND_OLDER) {
+            sum_31_update.apply();
         }
     }
 }

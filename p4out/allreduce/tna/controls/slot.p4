@@ -92,6 +92,10 @@ control Slot(inout headers_t hdr,
         hdr.lanes.lane_25 = 0;
         hdr.lanes.lane_26 = 0;
         hdr.lanes.lane_27 = 0;
+        hdr.lanes.lane_28 = 0;
+        hdr.lanes.lane_29 = 0;
+        hdr.lanes.lane_30 = 0;
+        hdr.lanes.lane_31 = 0;
     }
 
     // What each request does to the round of its slot.

@@ -36,6 +36,10 @@ control Grid(inout headers_t hdr,
     @name(".grid.sum_25") register<bit<32>>(1024) sum_25;
     @name(".grid.sum_26") register<bit<32>>(1024) sum_26;
     @name(".grid.sum_27") register<bit<32>>(1024) sum_27;
+    @name(".grid.sum_28") register<bit<32>>(1024) sum_28;
+    @name(".grid.sum_29") register<bit<32>>(1024) sum_29;
+    @name(".grid.sum_30") register<bit<32>>(1024) sum_30;
+    @name(".grid.sum_31") register<bit<32>>(1024) sum_31;
 
     // A new round restarts the row.
     @name(".grid.add_row")
@@ -299,6 +303,42 @@ control Grid(inout headers_t hdr,
                     : sum_27_old + hdr.lanes.lane_27;
             sum_27.write((bit<32>)meta.slot_index, sum_27_next);
             hdr.lanes.lane_27 = sum_27_next;
+
+            bit<32> sum_28_old;
+            sum_28.read(sum_28_old, (bit<32>)meta.slot_index);
+            bit<32> sum_28_next =
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_28
+                    : sum_28_old + hdr.lanes.lane_28;
+            sum_28.write((bit<32>)meta.slot_index, sum_28_next);
+            hdr.lanes.lane_28 = sum_28_next;
+
+            bit<32> sum_29_old;
+            sum_29.read(sum_29_old, (bit<32>)meta.slot_index);
+            bit<32> sum_29_next =
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_29
+                    : sum_29_old + hdr.lanes.lane_29;
+            sum_29.write((bit<32>)meta.slot_index, sum_29_next);
+            hdr.lanes.lane_29 = sum_29_next;
+
+            bit<32> sum_30_old;
+            sum_30.read(sum_30_old, (bit<32>)meta.slot_index);
+            bit<32> sum_30_next =
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_30
+                    : sum_30_old + hdr.lanes.lane_30;
+            sum_30.write((bit<32>)meta.slot_index, sum_30_next);
+            hdr.lanes.lane_30 = sum_30_next;
+
+            bit<32> sum_31_old;
+            sum_31.read(sum_31_old, (bit<32>)meta.slot_index);
+            bit<32> sum_31_next =
+                meta.slot_relation == ROUND_NEWER
+                    ? hdr.lanes.lane_31
+                    : sum_31_old + hdr.lanes.lane_31;
+            sum_31.write((bit<32>)meta.slot_index, sum_31_next);
+            hdr.lanes.lane_31 = sum_31_next;
         }
     }
 
@@ -421,6 +461,22 @@ control Grid(inout headers_t hdr,
             bit<32> sum_27_old;
             sum_27.read(sum_27_old, (bit<32>)meta.slot_index);
             hdr.lanes.lane_27 = sum_27_old;
+
+            bit<32> sum_28_old;
+            sum_28.read(sum_28_old, (bit<32>)meta.slot_index);
+            hdr.lanes.lane_28 = sum_28_old;
+
+            bit<32> sum_29_old;
+            sum_29.read(sum_29_old, (bit<32>)meta.slot_index);
+            hdr.lanes.lane_29 = sum_29_old;
+
+            bit<32> sum_30_old;
+            sum_30.read(sum_30_old, (bit<32>)meta.slot_index);
+            hdr.lanes.lane_30 = sum_30_old;
+
+            bit<32> sum_31_old;
+            sum_31.read(sum_31_old, (bit<32>)meta.slot_index);
+            hdr.lanes.lane_31 = sum_31_old;
         }
     }
 

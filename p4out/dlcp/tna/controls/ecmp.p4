@@ -97,13 +97,10 @@ control Ecmp(inout headers_t hdr,
                 meta.group_hit = 1;
             }
         }
-        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {
-            if (meta.group_hit == 1 && meta.spray_goes_on == 1) {
-                spray_rest();
-            }
+        if (meta.group_hit == 1 && meta.spray_goes_on == 1) {
+            spray_rest();
         }
-        if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED
-                && meta.group_hit == 1) {
+        if (meta.group_hit == 1) {
             member.apply();
         }
         if (meta.ecmp_pending == 1 && meta.forwarding_event == FORWARDING_FORWARDED) {

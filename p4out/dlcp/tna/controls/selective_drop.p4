@@ -52,10 +52,8 @@ control SelectiveDrop(inout headers_t hdr,
                 threshold.apply();
             }
         }
-        if (hdr.ipv4.isValid() && hdr.bridge.origin != ORIGIN_CLONE) {
-            if (hdr.bridge.traffic_class != CLASS_CONTROL && meta.keep_goes_on == 1) {
-                keep_rest();
-            }
+        if (meta.keep_goes_on == 1) {
+            keep_rest();
         }
         if (hdr.ipv4.isValid() && hdr.bridge.origin != ORIGIN_CLONE) {
             if (meta.queue_excess != 0) {
