@@ -24,6 +24,7 @@ export class Dependencies {
   readonly #after: ReadonlyMap<FitTable, readonly Dependency[]>;
   readonly #later = new Set<string>();
   readonly #tails = new Map<FitTable, number>();
+  readonly #unitTails = new Map<FitTable, number>();
   readonly #inner = new Map<FitTable, number>();
   readonly #inside = new Map<FitTable, readonly FitTable[]>();
   readonly #dataTails = new Map<FitTable, number>();
@@ -69,6 +70,27 @@ export class Dependencies {
       this.#followers.set(t, all);
     }
     for (const [t, all] of this.#followers) this.#counts.set(t, bitsIn(all));
+    for (const t of [...program.tables].reverse()) this.#unitTails.set(t, this.#unitTail(t, program));
+  }
+
+  /** The tail of a table, or the stages that hold the stateful ALUs of all that waits for it or is asked for by it. */
+  #unitTail(t: FitTable, program: FitProgram): number {
+    const following = this.#followers.get(t) ?? 0n;
+    const inside = this.inside(t);
+    const units = new Set(
+      program.tables
+        .filter((s) => s !== t && (((following >> BigInt(s.id)) & 1n) === 1n || inside.includes(s)))
+        .flatMap((s) => s.memories.filter((m) => m.kind === "register")),
+    );
+    const behind = this.after(t).map(
+      (d) => (this.#unitTails.get(d.after) ?? 0) + (d.kind === "order" ? 0 : 1),
+    );
+    return Math.max(this.tail(t), Math.ceil(units.size / UNITS_OF_A_STAGE), ...behind);
+  }
+
+  /** Stages that follow a table's own at least, as far as the stateful ALUs of what follows are counted. */
+  unitTail(t: FitTable): number {
+    return this.#unitTails.get(t) ?? 0;
   }
 
   /** What must have a place before a table. */
@@ -139,6 +161,9 @@ export class Dependencies {
     return this.#counts.get(t) ?? 0;
   }
 }
+
+/** Stateful ALUs. */
+const UNITS_OF_A_STAGE = 4;
 
 function insideOf(t: FitTable, program: FitProgram): readonly FitTable[] {
   return program.tables.filter((s) => s === t || s.around.some((a) => a.of === t));

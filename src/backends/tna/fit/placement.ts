@@ -1,7 +1,7 @@
 import { STAGE_LIMITS, TOFINO_STAGES } from "../verify/figures.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { isDirect, type Need, NOTHING, needOf, sum } from "./memory.ts";
-import type { FitProgram, FitSequence, FitTable } from "./tables.ts";
+import type { FitProgram, FitSequence, FitTable, Memory } from "./tables.ts";
 
 /** A logical table in its stage. */
 export interface Placed {
@@ -50,18 +50,47 @@ const MOST_STAGES = 64;
  * asks for has its place before what stands behind that table.
  */
 export function placement(program: FitProgram, deps: Dependencies): Placement {
-  const first = new Placing(program, deps, true).run();
-  // When that is too long the compiler asks for containers that are not shared, and places again.
+  const first = new Placing(program, deps, { sharesContainers: true, prefersUnits: false }).run();
+  if (isPlaced(first)) return first;
+  // When that is too long the compiler asks for containers that are not shared, goes back to where it had a choice, and then looks for
+  // what the tables behind need beside their order.
+  const others = [false, true].map((prefersUnits) =>
+    new Placing(program, deps, { sharesContainers: false, prefersUnits }).run(),
+  );
+  return others.find(isPlaced) ?? others[0] ?? first;
+}
 
-  return first.stages <= TOFINO_STAGES ? first : new Placing(program, deps, false).run();
+function isPlaced({ stages, unplaced }: Placement): boolean {
+  return stages <= TOFINO_STAGES && unplaced === undefined;
+}
+
+interface Strategy {
+  /** Fields may have been put into containers of others, which keeps tables that write them apart. */
+  readonly sharesContainers: boolean;
+  /** Chains are as long as the stages that hold the stateful ALUs of all that waits, where that is more. */
+  readonly prefersUnits: boolean;
+}
+
+/** What there was when a stage was begun: to go back to, with another table first. */
+interface Snapshot {
+  readonly placed: number;
+  readonly stage: number;
+  readonly done: ReadonlySet<FitTable>;
+  readonly left: ReadonlyMap<FitTable, number>;
+  readonly work: readonly Group[];
+  readonly options: Trial[];
 }
 
 class Placing {
   readonly #program: FitProgram;
   readonly #deps: Dependencies;
   readonly #placed: Placed[] = [];
-  readonly #done = new Set<FitTable>();
-  readonly #left = new Map<FitTable, number>();
+  #done = new Set<FitTable>();
+  #left = new Map<FitTable, number>();
+  /** Tables that cannot be in this stage, since others do not fit that have to be in the same one. */
+  readonly #notHere = new Set<FitTable>();
+  readonly #sharers: ReadonlyMap<FitTable, readonly FitTable[]>;
+  #begun: Snapshot | undefined;
   /** In the current stage. */
   #here: Placed[] = [];
   #stage = 0;
@@ -69,12 +98,13 @@ class Placing {
   /** What had place in this stage when the turn went to something that keeps it waiting. */
   #passed: { readonly table: FitTable; readonly group: Group }[] = [];
 
-  readonly #sharesContainers: boolean;
+  readonly #strategy: Strategy;
 
-  constructor(program: FitProgram, deps: Dependencies, sharesContainers: boolean) {
-    this.#sharesContainers = sharesContainers;
+  constructor(program: FitProgram, deps: Dependencies, strategy: Strategy) {
+    this.#strategy = strategy;
     this.#program = program;
     this.#deps = deps;
+    this.#sharers = sharersIn(program);
   }
 
   run(): Placement {
@@ -92,7 +122,16 @@ class Placing {
       const [first, ...others] = trials;
       if (first === undefined) break;
       const best = others.reduce((b, t) => (this.#isBetter(t, b) ? t : b), first);
-      if (best.stage > this.#stage && this.#fillBack()) continue;
+      if (best.stage > this.#stage) {
+        const torn = this.#torn();
+        if (torn !== undefined) {
+          if (!this.#goBack(torn)) return this.#result(torn);
+          continue;
+        }
+        if (this.#fillBack()) continue;
+        this.#notHere.clear();
+        this.#begin(trials.filter((t) => t.stage === best.stage));
+      } else if (this.#begun === undefined) this.#begin(trials.filter((t) => t.stage === best.stage));
       this.#place(best);
       for (const t of trials) {
         const isSimple = t.condition === undefined && !t.isPart && t.table.next.length === 0;
@@ -110,6 +149,45 @@ class Placing {
       stages: Math.max(0, ...this.#placed.map((p) => p.stage + 1)),
       ...(unplaced === undefined ? {} : { unplaced }),
     };
+  }
+
+  /** A table that must be where its register or counter is, and found no place in the stage that is about to be left. */
+  #torn(): Unplaced | undefined {
+    for (const { table } of this.#here)
+      for (const other of this.#sharers.get(table) ?? [])
+        if (!this.#done.has(other))
+          return { table: other, lacks: `no place for all tables that use ${sharedName(table, other)}` };
+    return undefined;
+  }
+
+  #begin(options: readonly Trial[]): void {
+    this.#begun = {
+      placed: this.#placed.length,
+      stage: this.#stage,
+      done: new Set(this.#done),
+      left: new Map(this.#left),
+      work: [...this.#work],
+      options: [...options],
+    };
+  }
+
+  /** Begins the stage again with another table, without those that have to be together and cannot. */
+  #goBack({ table }: Unplaced): boolean {
+    const begun = this.#begun;
+    if (begun === undefined) return false;
+    for (const t of [table, ...(this.#sharers.get(table) ?? [])]) this.#notHere.add(t);
+    let next = begun.options.shift();
+    while (next !== undefined && this.#notHere.has(next.table)) next = begun.options.shift();
+    if (next === undefined) return false;
+    this.#placed.length = begun.placed;
+    this.#done = new Set(begun.done);
+    this.#left = new Map(begun.left);
+    this.#work = [...begun.work];
+    this.#stage = begun.stage;
+    this.#here = this.#placed.filter((p) => p.stage === this.#stage);
+    this.#passed = [];
+    this.#place(next);
+    return true;
   }
 
   /** Before a stage is left: one of the tables passed over that still has place in it. */
@@ -157,8 +235,9 @@ class Placing {
     for (const table of group.sequence.tables) {
       if (this.#done.has(table) || !this.#isReady(table)) continue;
       const choices = mergeChoices(table, this.#deps);
-      const ready = choices.filter((c) => this.#isReady(c, table));
+      const ready = choices.filter((c) => this.#isReady(c, table) && this.#canShare(c));
       if (choices.length > 0 && ready.length === 0) continue;
+      if (choices.length === 0 && !this.#canShare(table)) continue;
       const options = choices.length === 0 ? [{ table }] : ready.map((t) => ({ table: t, condition: table }));
       for (const option of options) {
         const trial = this.#try(option, group);
@@ -174,20 +253,33 @@ class Placing {
     return this.#deps.before(t).every((d) => d.before === without || this.#done.has(d.before));
   }
 
+  /** Whether all that the tables wait for that use the same register or counter has its place. */
+  #canShare(table: FitTable): boolean {
+    return (this.#sharers.get(table) ?? []).every((t) =>
+      this.#deps.before(t).every((d) => d.kind === "order" || this.#done.has(d.before)),
+    );
+  }
+
   #try(
     { table, condition }: { readonly table: FitTable; readonly condition?: FitTable },
     group: Group,
   ): Trial | Unplaced {
     const rest = this.#left.get(table) ?? table.table?.size;
-    const waits = this.#here.some(
-      (p) =>
-        p.table === table ||
-        (this.#sharesContainers && this.#deps.shareContainer(p.table, table)) ||
-        [p.table, ...(p.condition === undefined ? [] : [p.condition])].some(
-          (b) =>
-            this.#deps.isLater(b, table) || (condition !== undefined && this.#deps.isLater(b, condition)),
-        ),
-    );
+    const isApart = (p: FitTable, t: FitTable): boolean =>
+      this.#deps.isLater(p, t) || (this.#strategy.sharesContainers && this.#deps.shareContainer(p, t));
+    const sharers = this.#sharers.get(table) ?? [];
+    const waits =
+      this.#notHere.has(table) ||
+      this.#here.some(
+        (p) =>
+          p.table === table ||
+          isApart(p.table, table) ||
+          sharers.some((t) => isApart(p.table, t)) ||
+          [p.table, ...(p.condition === undefined ? [] : [p.condition])].some(
+            (b) =>
+              this.#deps.isLater(b, table) || (condition !== undefined && this.#deps.isLater(b, condition)),
+          ),
+      );
     const base = { table, group, ...(condition === undefined ? {} : { condition }) };
     const attempts = waits
       ? ([[this.#stage + 1, []]] as const)
@@ -252,11 +344,15 @@ class Placing {
     if (down !== 0) return down > 0;
     const inner = [this.#deps.innerTail(ta), this.#deps.innerTail(tb)] as const;
     if ((inner[0] === 0) !== (inner[1] === 0)) return inner[0] === 0;
-    const local = this.#deps.tail(ta) - this.#deps.tail(tb);
+    const local = this.#tail(ta) - this.#tail(tb);
     if (local !== 0) return local > 0;
     const placeable = [this.#canPlaceInner(ta), this.#canPlaceInner(tb)] as const;
     if (placeable[0] !== placeable[1]) return placeable[0];
     if (a.isPart !== b.isPart) return !a.isPart;
+    if (inner[0] !== 0) {
+      const count = this.#placeableInside(ta) - this.#placeableInside(tb);
+      if (count !== 0) return count > 0;
+    }
     const data = this.#deps.dataTail(ta) - this.#deps.dataTail(tb);
     if (data !== 0) return data > 0;
     const [sumA, sumB] = [this.#followersInside(ta), this.#followersInside(tb)];
@@ -273,13 +369,24 @@ class Placing {
   /** The longest chain that waits until a table and all that it asks for is placed, apart from what waits for both. */
   #downward(a: FitTable, b: FitTable): number {
     const common = new Set(b.around.map((s) => s.sequence));
-    let most = this.#deps.tail(a);
+    let most = this.#tail(a);
     for (const { sequence } of a.around) {
       if (common.has(sequence) || sequence.tables.includes(a)) continue;
       for (const t of sequence.tables)
-        if (!this.#done.has(t)) most = Math.max(most, this.#deps.tail(t) + this.#deps.innerTail(a));
+        if (!this.#done.has(t)) most = Math.max(most, this.#tail(t) + this.#deps.innerTail(a));
     }
     return most;
+  }
+
+  #tail(t: FitTable): number {
+    return this.#strategy.prefersUnits ? this.#deps.unitTail(t) : this.#deps.tail(t);
+  }
+
+  /** How many of the tables that a table asks for would have their place in this stage. */
+  #placeableInside(t: FitTable): number {
+    const inside = this.#deps.inside(t);
+    const present = [...inside, ...this.#here.map((p) => p.table)];
+    return inside.filter((s) => present.every((p) => p === s || !this.#deps.isLater(p, s))).length;
   }
 
   #followersInside(t: FitTable): number {
@@ -343,6 +450,22 @@ export function mergeChoices(condition: FitTable, deps: Dependencies): readonly 
       return !deps.before(t).some((d) => inside(d.before));
     }),
   );
+}
+
+/** For each table the others that use one of its registers or counters: all have to be in one stage. */
+function sharersIn({ tables }: FitProgram): ReadonlyMap<FitTable, readonly FitTable[]> {
+  const users = new Map<Memory, FitTable[]>();
+  for (const t of tables)
+    for (const m of t.memories) if (!isDirect(m)) users.set(m, [...(users.get(m) ?? []), t]);
+  const sharers = new Map<FitTable, FitTable[]>();
+  for (const all of users.values())
+    for (const t of all)
+      sharers.set(t, [...new Set([...(sharers.get(t) ?? []), ...all.filter((o) => o !== t)])]);
+  return sharers;
+}
+
+function sharedName(a: FitTable, b: FitTable): string {
+  return a.memories.find((m) => b.memories.includes(m))?.name ?? b.name;
 }
 
 function isLeaf(t: FitTable, trial: Trial, deps: Dependencies): boolean {
