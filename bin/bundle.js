@@ -26,7 +26,7 @@ const THREADS = [join("linux", "receiver.ts"), join("bindings", "thread.ts")];
 
 /** URL of the folder with the bundle, ending in a slash. */
 export async function bundle() {
-  const files = readdirSync(sources, { recursive: true, encoding: "utf8" }).filter((f) => f.endsWith(".ts"));
+  const files = sourcesBelow(sources);
   // Modules are known by their real paths, and node_modules may be a link.
   const cache = join(realpathSync(join(clone, "node_modules")), ".cache/gradplane");
   const name = createHash("sha256").update(clone).digest("hex").slice(0, 8);
@@ -35,10 +35,19 @@ export async function bundle() {
   return pathToFileURL(`${folder}${sep}`).href;
 }
 
+/** Paths below src/. As fast as it goes: every start asks. */
+function sourcesBelow(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}${sep}${entry.name}`;
+    if (entry.isDirectory()) return sourcesBelow(path);
+    return entry.name.endsWith(".ts") ? [path.slice(sources.length + 1)] : [];
+  });
+}
+
 function keyOf(files) {
   const hash = createHash("sha256").update(readFileSync(fileURLToPath(import.meta.url)));
   for (const file of files) {
-    const { mtimeMs, size } = statSync(join(sources, file));
+    const { mtimeMs, size } = statSync(`${sources}${sep}${file}`);
     hash.update(`${file} ${mtimeMs} ${size}\n`);
   }
   return hash.digest("hex").slice(0, 16);
@@ -59,7 +68,8 @@ async function make(files, folder) {
     format: "esm",
     platform: "node",
     target: "node20",
-    packages: "external",
+    // What has binaries, files of its own, or is seldom wanted and large.
+    external: ["@grpc/grpc-js", "esbuild", "koffi", "ts-morph", "yaml"],
     logLevel: "silent",
     plugins: [
       { name: "places", setup: (b) => b.onLoad({ filter: /\.ts$/ }, (args) => loaded(args.path, folder)) },

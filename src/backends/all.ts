@@ -22,7 +22,7 @@ export async function generateAll(
     files.set("bindings.ts", await options.bindings(info, program.name));
   else if (info instanceof Uint8Array) {
     const { bindingsModule } = await import("./bindings/index.ts");
-    files.set("bindings.ts", await bindingsModule(p4infoFromBinary(info), { name: program.name }));
+    files.set("bindings.ts", bindingsModule(p4infoFromBinary(info), { name: program.name }));
   }
   const { dissector } = await import("./dissector/index.ts");
   files.set(`${program.name}.lua`, dissector(program));

@@ -26,7 +26,7 @@ Example:
     if (file === undefined || more.length > 0)
       throw new UserError("name one P4Info file: gradplane bindings P4INFO [-o FILE]");
     const info = load(file);
-    const text = await bindingsModule(info, { name: values.name ?? nameOf(info, file) });
+    const text = bindingsModule(info, { name: values.name ?? nameOf(info, file) });
     if (values.out === undefined) {
       process.stdout.write(text);
       return;

@@ -45,18 +45,18 @@ const paths = { gradplane: [join(root, "src/index.ts")], "gradplane/*": [join(ro
 
 describe("the text of a bindings module", () => {
   test("is the golden one for a small program", async () => {
-    await expect(await bindingsModule(FORWARDING, { name: "libra" })).toMatchFileSnapshot("golden/libra.ts");
+    await expect(bindingsModule(FORWARDING, { name: "libra" })).toMatchFileSnapshot("golden/libra.ts");
   });
 
   test("is the golden one for a program with everything that P4Info has", async () => {
-    const text = await bindingsModule(EVERYTHING, { name: "everything" });
+    const text = bindingsModule(EVERYTHING, { name: "everything" });
     await expect(text).toMatchFileSnapshot("golden/everything.ts");
   });
 
   test("does not depend on whether the P4Info came from a file", async () => {
     const copy = p4infoFromText(p4infoToText(EVERYTHING));
-    expect(await bindingsModule(copy, { name: "everything" })).toBe(
-      await bindingsModule(EVERYTHING, { name: "everything" }),
+    expect(bindingsModule(copy, { name: "everything" })).toBe(
+      bindingsModule(EVERYTHING, { name: "everything" }),
     );
   });
 
@@ -89,7 +89,7 @@ describe("the type checker", { timeout: 120_000 }, () => {
     const seed = Date.now() & 0x7fffffff;
     // Sampled and checked in one run of tsc: one run for each would take minutes.
     for (const info of fc.sample(anyProgram, { numRuns: 60, seed }))
-      modules.push(await bindingsModule(create(P4Info, info), { name: info.pkgInfo?.name ?? "" }));
+      modules.push(bindingsModule(create(P4Info, info), { name: info.pkgInfo?.name ?? "" }));
     const folder = mkdtempSync(join(root, "node_modules", ".bindings-"));
     try {
       const files = modules.map((text, index) => {
@@ -104,7 +104,7 @@ describe("the type checker", { timeout: 120_000 }, () => {
   });
 
   test("an empty program has an empty module that is right as well", async () => {
-    const text = await bindingsModule(create(P4Info, {}), { name: "" });
+    const text = bindingsModule(create(P4Info, {}), { name: "" });
     const folder = mkdtempSync(join(root, "node_modules", ".bindings-"));
     try {
       const file = join(folder, "empty.ts");
@@ -117,7 +117,7 @@ describe("the type checker", { timeout: 120_000 }, () => {
 });
 
 describe("a P4Info that contradicts itself", () => {
-  const table = (more: Init<P4Info>["tables"]): Promise<string> =>
+  const table = async (more: Init<P4Info>["tables"]): Promise<string> =>
     bindingsModule(create(P4Info, { tables: more }), { name: "wrong" });
 
   test("is refused when an action is missing", async () => {

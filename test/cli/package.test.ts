@@ -18,7 +18,7 @@ const tsc = join(root, "node_modules/.bin/tsc");
 /** A user's folder in which the package is installed as npm would do it, with its dependencies and nothing else. */
 function install(): string {
   const stage = folderWith();
-  for (const path of ["bin", "templates", "package.json", "README.md", "LICENSE"])
+  for (const path of ["bin", "package.json", "README.md", "LICENSE"])
     cpSync(join(root, path), join(stage, path), { recursive: true });
   const build = ["-p", join(root, "tsconfig.build.json"), "--outDir", join(stage, "dist")];
   execFileSync(tsc, build, { cwd: root, stdio: "inherit" });
@@ -44,14 +44,7 @@ const installed = join(user, "node_modules/gradplane", manifest.bin.gradplane);
 describe("the package as npm pack makes it", { timeout: 60_000 }, () => {
   test("holds what runs, and no sources", () => {
     const folders = [...contents(join(user, "node_modules/gradplane")).keys()].map((p) => p.split("/")[0]);
-    expect([...new Set(folders)].sort()).toEqual([
-      "LICENSE",
-      "README.md",
-      "bin",
-      "dist",
-      "package.json",
-      "templates",
-    ]);
+    expect([...new Set(folders)].sort()).toEqual(["LICENSE", "README.md", "bin", "dist", "package.json"]);
   });
 
   test("builds a user's program to the same bytes as the repository does", async () => {

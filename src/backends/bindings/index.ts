@@ -30,6 +30,6 @@ export interface BindingsOptions {
  *
  * @throws BackendError when the P4Info contradicts itself or has a match kind of another architecture.
  */
-export async function bindingsModule(p4info: P4Info, options: BindingsOptions): Promise<string> {
+export function bindingsModule(p4info: P4Info, options: BindingsOptions): string {
   return printModule(bindingsOf(boundProgram(p4info), options.name));
 }

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import type { CodeBlockWriter, StatementStructures } from "ts-morph";
 import { commentLines } from "./documentation.ts";
 import type { ActionLeaf, BindCall, BindingsModule, ObjectLeaf, Section, TypeDeclaration } from "./module.ts";
@@ -6,14 +7,16 @@ import { isTree, type NameTree, objectKey, typeKey } from "./names.ts";
 /** Columns of a line; longer ones are broken. */
 const LINE_WIDTH = 110;
 
-/** Loads ts-morph, which takes a while, before it is needed. */
-export async function loadPrinter(): Promise<void> {
-  await import("ts-morph");
+/**
+ * Loads ts-morph, which takes a while. By require, as what it is: import would first look through its 12 MB for what they export.
+ */
+export function loadPrinter(): typeof import("ts-morph") {
+  return createRequire(import.meta.url)("ts-morph");
 }
 
 /** The text of a bindings module. ts-morph is loaded here, so that only those who make bindings wait for it. */
-export async function printModule(module: BindingsModule): Promise<string> {
-  const { IndentationText, Project, QuoteKind, StructureKind } = await import("ts-morph");
+export function printModule(module: BindingsModule): string {
+  const { IndentationText, Project, QuoteKind, StructureKind } = loadPrinter();
   const project = new Project({
     useInMemoryFileSystem: true,
     skipLoadingLibFiles: true,

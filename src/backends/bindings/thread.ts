@@ -14,13 +14,15 @@ export type BindingsAnswer = { readonly text: string } | { readonly error: strin
 const port = parentPort;
 if (port !== null) {
   port.on("message", ({ info, name }: BindingsRequest) => {
-    bindingsModule(p4infoFromBinary(info), { name }).then(
-      (text) => port.postMessage({ text } satisfies BindingsAnswer),
-      (error: unknown) =>
-        port.postMessage({
-          error: error instanceof Error ? error.message : String(error),
-        } satisfies BindingsAnswer),
-    );
+    port.postMessage(answer(info, name));
   });
-  await loadPrinter();
+  loadPrinter();
+}
+
+function answer(info: Uint8Array, name: string): BindingsAnswer {
+  try {
+    return { text: bindingsModule(p4infoFromBinary(info), { name }) };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
 }
