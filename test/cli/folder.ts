@@ -6,7 +6,7 @@ import { afterAll } from "vitest";
 const made: string[] = [];
 afterAll(() => {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true });
-});
+}, 60_000);
 
 /** A folder outside the repository, with files; it is gone when the test file has finished. */
 export function folderWith(files: Readonly<Record<string, string>> = {}): string {
