@@ -1,26 +1,39 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { MessageError, type P4Info, p4infoFromFile } from "../p4info/index.ts";
-import { AdminServer, AdminService, isFrontPort, Switch, SwitchRunner } from "../switch/index.ts";
-import {
-  EmbeddedSwitchTarget,
-  type GrpcTls,
-  ioOf,
-  P4RuntimeServer,
-  P4RuntimeServerError,
-  StatusError,
-} from "../switch/p4runtime/index.ts";
+import { MessageError, p4infoFromFile } from "../p4info/index.ts";
+import { isFrontPort, Switch, SwitchConfigError, type SwitchOptions } from "../switch/index.ts";
+import type { GrpcTls } from "../switch/p4runtime/index.ts";
 import { runBmv2 } from "./bmv2switch.ts";
-import { EnvironmentError, UserError } from "./exit.ts";
-import { openPorts, type PortRequest, parseInterface, play } from "./switchports.ts";
+import { UserError } from "./exit.ts";
+import { logLevel, SwitchLog } from "./switchlog.ts";
+import { parseInterface } from "./switchports.ts";
+import { type StartProgram, serve, untilEnded } from "./switchservice.ts";
 import { applyTraffic, trafficSetup } from "./switchtraffic.ts";
 import { parse, type Verb, wholeNumber } from "./verb.ts";
 
+/** Options of simple_switch_grpc for things that are not here, so that its command lines work. */
+const passedOver = {
+  "thrift-port": { type: "string" },
+  nanolog: { type: "string" },
+  "log-flush": { type: "boolean" },
+  "log-max-size": { type: "string" },
+  "log-max-files": { type: "string" },
+  pcap: { type: "string" },
+  "use-files": { type: "string" },
+  "restore-state": { type: "string" },
+  "dump-packet-data": { type: "string" },
+  "max-port-count": { type: "string" },
+  "notifications-addr": { type: "string" },
+  debugger: { type: "boolean" },
+  "debugger-addr": { type: "string" },
+} as const;
+
 export const switchVerb: Verb = {
-  help: `Usage: gradplane switch (--json FILE --p4info FILE | --no-p4) -i PORT@WHERE ... [options]
+  help: `Usage: gradplane switch (--json FILE --p4info FILE | FILE.json | --no-p4) -i PORT@WHERE ... [options]
 
 Runs a BMv2 JSON program (or with --personality tna a Tofino one), or with --no-p4 waits for one over P4Runtime. Prints one line when it is ready:
-  ready grpc=HOST:PORT [admin=HOST:PORT] [metrics=HOST:PORT] PORT@WHERE ...
+  ready grpc=HOST:PORT [dataplane=HOST:PORT] [admin=HOST:PORT] [metrics=HOST:PORT] PORT@WHERE ...
+simple_switch_grpc's options that have no meaning here (--thrift-port, --pcap, ...) are taken and passed over.
 SIGTERM and SIGINT end it; so does the end of a parent that started it with an IPC channel.
 
   -i PORT@INTERFACE        a port: a Linux interface such as veth0 (root or CAP_NET_RAW; switch its offloads
@@ -33,6 +46,7 @@ SIGTERM and SIGINT end it; so does the end of a parent that started it with an I
   --json FILE              BMv2 JSON to run from the start; for the tna personality tna/NAME.json of gradplane build
   --p4info FILE            its P4Info (.txtpb or .bin)
   --no-p4                  start without a program
+  FILE.json                a program without its P4Info: it runs, and P4Runtime knows of none until one is pushed
   --device-id N            P4Runtime device id, from 1; default 1
   --cpu-port N             port of packet-in and packet-out
   --drop-port N            default 511
@@ -50,6 +64,12 @@ SIGTERM and SIGINT end it; so does the end of a parent that started it with an I
   --pacing port|queue      a port's rate is shared by its queues, or each queue's own as in BMv2; default port
   --admin-addr HOST:PORT   changes queues and registers at run time by HTTP (docs/queues.md)
   --metrics HOST:PORT      figures for Prometheus at /metrics
+  --dp-grpc-server-addr A  host:port of p4.bm.DataplaneInterface: ports by gRPC, all that have no -i
+  --snapshot FILE          state between two lives: read at the start if it is there, written at the end, on SIGUSR1
+                           and on the admin address's request. Meters and idle times begin anew
+  --log-console            what happens, on stderr; --log-file FILE likewise, appended
+  --log-level LEVEL        trace, debug, info (default), warn, error or off; trace tells each packet's way
+  --trace                  --log-console --log-level trace
   --grpc-server-addr A     host:port of the P4Runtime server; default 127.0.0.1:9559
   --grpc-server-ssl        by TLS, with --grpc-server-cert FILE and --grpc-server-key FILE (PEM)
   --grpc-server-cacert F   authorities of clients' certificates; --grpc-server-with-client-auth refuses clients without one
@@ -61,7 +81,7 @@ Examples:
     // simple_switch_grpc takes its target options after "--"; both places are fine here.
     const { values, positionals } = parse(
       "switch",
-      args.filter((a) => a !== "--"),
+      args.filter((a) => a !== "--" && a !== "--pcap"),
       {
         interface: { type: "string", short: "i", multiple: true, default: [] },
         json: { type: "string" },
@@ -81,6 +101,13 @@ Examples:
         pacing: { type: "string" },
         "admin-addr": { type: "string" },
         metrics: { type: "string" },
+        "dp-grpc-server-addr": { type: "string" },
+        snapshot: { type: "string" },
+        "log-console": { type: "boolean", default: false },
+        "log-file": { type: "string" },
+        "log-level": { type: "string", short: "L", default: "info" },
+        trace: { type: "boolean", default: false },
+        ...passedOver,
         "grpc-server-addr": { type: "string", default: "127.0.0.1:9559" },
         "grpc-server-ssl": { type: "boolean", default: false },
         "grpc-server-cert": { type: "string" },
@@ -89,10 +116,13 @@ Examples:
         "grpc-server-with-client-auth": { type: "boolean", default: false },
       },
     );
-    if (positionals.length > 0)
-      throw new UserError(`"${positionals[0]}" is no option; see gradplane switch --help`);
-    if (values["no-p4"] === (values.json !== undefined))
+    const [bare, ...more] = positionals;
+    if (more.length > 0 || (bare !== undefined && !bare.endsWith(".json")))
+      throw new UserError(`"${more[0] ?? bare}" is no option; see gradplane switch --help`);
+    if ([values["no-p4"], values.json !== undefined, bare !== undefined].filter(Boolean).length !== 1)
       throw new UserError("give --json FILE and --p4info FILE, or --no-p4");
+    if (bare !== undefined && (values.snapshot !== undefined || values.on !== "embedded"))
+      throw new UserError("a program without its P4Info runs on the embedded switch, and has no snapshots");
     if ((values.json === undefined) !== (values.p4info === undefined))
       throw new UserError("--json FILE and --p4info FILE go together");
     const ports = values.interface.map(parseInterface);
@@ -114,10 +144,13 @@ Examples:
     const deviceId = BigInt(wholeNumber("device-id", values["device-id"], 1, Number.MAX_SAFE_INTEGER));
     const priorityQueues = wholeNumber("priority-queues", values["priority-queues"], 1, 8);
     const address = serverAddress("grpc-server-addr", values["grpc-server-addr"]);
-    const [adminAddress, metricsAddress] = (["admin-addr", "metrics"] as const).map((option) => {
+    const addressOf = (option: "admin-addr" | "metrics" | "dp-grpc-server-addr"): string | undefined => {
       const text = values[option];
       return text === undefined ? undefined : serverAddress(option, text);
-    });
+    };
+    const [adminAddress, metricsAddress] = [addressOf("admin-addr"), addressOf("metrics")];
+    const dataplaneAddress = addressOf("dp-grpc-server-addr");
+    const level = values.trace ? "trace" : logLevel(values["log-level"]);
     const traffic = trafficSetup({
       file: values.traffic,
       rates: values["port-rate"],
@@ -133,10 +166,12 @@ Examples:
       cacert: values["grpc-server-cacert"],
       needsClientCertificate: values["grpc-server-with-client-auth"],
     });
+    if (hardware.personality === "tna" && (values.snapshot !== undefined || bare !== undefined))
+      throw new UserError("--personality tna: no snapshots, and no program without its P4Info");
     if (values.on === "bmv2" && hardware.personality !== "v1model")
       throw new UserError("--on bmv2: simple_switch_grpc is v1model only");
     if (values.on === "bmv2") {
-      for (const option of ["queue-depth", "traffic", "pacing", "admin-addr", "metrics"] as const)
+      for (const option of ["queue-depth", "traffic", "pacing", "admin-addr", "metrics", "snapshot"] as const)
         if (values[option] !== undefined)
           throw new UserError(
             `--${option}: simple_switch_grpc has no such thing; its Thrift port sets queues`,
@@ -154,19 +189,31 @@ Examples:
       return;
     }
     if (values.on !== "embedded") throw new UserError(`--on is "${values.on}"; it is embedded or bmv2`);
-    const engine = new Switch(undefined, {
+    const log = await SwitchLog.open({
+      level,
+      toConsole: values["log-console"] || values.trace,
+      file: values["log-file"],
+    });
+    const engine = switchWith(bare, {
       ...hardware,
       ...(cpuPort === undefined ? {} : { cpuPort }),
       dropPort,
       priorityQueues,
       pacing: traffic.pacing,
       ...(traffic.droppableDscp === undefined ? {} : { droppableDscp: traffic.droppableDscp }),
-      ports: [...ports.map((p) => p.number), ...(cpuPort === undefined ? [] : [cpuPort])],
+      log: (message) => log.write("info", `program: ${message}`),
+      // By gRPC every port is there.
+      ...(dataplaneAddress === undefined
+        ? { ports: [...ports.map((p) => p.number), ...(cpuPort === undefined ? [] : [cpuPort])] }
+        : {}),
     });
     applyTraffic(engine, traffic);
     await serve(engine, ports, {
+      dataplaneAddress,
       adminAddress,
       metricsAddress,
+      snapshot: values.snapshot,
+      log,
       pcapWait: wholeNumber("pcap-wait", values["pcap-wait"], 0, 86_400),
       address,
       deviceId,
@@ -191,79 +238,16 @@ function hardwareOf(personality: string, pipes: string | undefined): Hardware {
   return { personality };
 }
 
-interface StartProgram {
-  readonly p4info: P4Info;
-  readonly deviceConfig: Uint8Array;
-}
-
-interface Service {
-  /** Seconds before captures are played. */
-  readonly pcapWait: number;
-  readonly adminAddress: string | undefined;
-  readonly metricsAddress: string | undefined;
-  readonly address: string;
-  readonly deviceId: bigint;
-  readonly program: StartProgram | undefined;
-  readonly tls: GrpcTls | undefined;
-}
-
-async function serve(engine: Switch, ports: readonly PortRequest[], service: Service): Promise<void> {
-  const ended = untilEnded();
-  const runner = new SwitchRunner(engine);
-  let server: P4RuntimeServer | undefined;
-  const beside: AdminServer[] = [];
-  /** Listens, and answers its part of the ready line. */
-  const listen = async (word: string, address: string | undefined, isReadOnly: boolean): Promise<string> => {
-    if (address === undefined) return "";
-    const started = await AdminServer.start(new AdminService({ runner, isReadOnly }), address).catch(
-      (error: unknown) => {
-        throw new EnvironmentError(`cannot listen on ${address}: ${messageOf(error)}`);
-      },
-    );
-    beside.push(started);
-    return ` ${word}=${started.address}`;
-  };
+/** A switch with the program in a file, without P4Info. */
+function switchWith(file: string | undefined, options: SwitchOptions): Switch {
+  if (file === undefined) return new Switch(undefined, options);
+  const json = readFile(file);
   try {
-    const opened = await openPorts(ports);
-    for (const { number, port } of opened) runner.attach(number, port);
-    const { program, tls, pcapWait, address, deviceId } = service;
-    const target = new EmbeddedSwitchTarget(engine, ioOf(runner));
-    server = await P4RuntimeServer.start({
-      target,
-      address,
-      deviceId,
-      ...(program === undefined ? {} : { program }),
-      ...(tls === undefined ? {} : { tls }),
-    });
-    const places = opened.map(({ where }) => ` ${where}`).join("");
-    const admin = await listen("admin", service.adminAddress, false);
-    const metrics = await listen("metrics", service.metricsAddress, true);
-    process.stdout.write(`ready grpc=${server.address}${admin}${metrics}${places}\n`);
-    await Promise.race([ended, play(engine, opened, pcapWait)]);
-    await ended;
+    return new Switch(json, options);
   } catch (error) {
-    if (error instanceof P4RuntimeServerError) throw new EnvironmentError(error.message);
-    if (error instanceof StatusError) throw new UserError(`the program cannot run: ${error.message}`);
+    if (error instanceof SwitchConfigError) throw new UserError(`${file} cannot run: ${error.message}`);
     throw error;
-  } finally {
-    await Promise.all(beside.map((one) => one.close()));
-    await server?.close();
-    await runner.close().catch((error: unknown) => {
-      throw new EnvironmentError(messageOf(error));
-    });
-    // An open channel would keep the process.
-    if (process.connected) process.disconnect();
   }
-}
-
-/** Until SIGTERM or SIGINT, or until a parent that keeps a channel to this process is gone, however it went. */
-function untilEnded(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
-    process.once("disconnect", () => resolve());
-    // Undefined without a channel; false when the parent was gone before this process listened.
-    if (process.connected === false) resolve();
-  });
 }
 
 function serverAddress(option: string, text: string): string {

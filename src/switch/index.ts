@@ -13,14 +13,17 @@ export {
   parsePorts,
   parseRate,
   TrafficDocumentError,
+  trafficDocument,
 } from "./admin/traffic-document.ts";
 export { SwitchConfigError, type SwitchConfigErrorCode } from "./bmv2json/config-error.ts";
 export type { Bmv2JsonSource } from "./bmv2json/document.ts";
 export type { Bmv2Program } from "./bmv2json/program.ts";
 export { readProgram } from "./bmv2json/read-program.ts";
+export { DataplaneServer } from "./dataplane/dataplane-server.ts";
 export type { DigestList, Engine, Faults } from "./engine/engine.ts";
 export { type RandomSource, seededRandom } from "./engine/random.ts";
 export type { TraceEvent, Tracer } from "./engine/trace.ts";
+export { traceLine, traceText } from "./engine/trace-text.ts";
 export { InProcessPort } from "./ports/in-process-port.ts";
 export { type LinuxPort, openLinuxPorts } from "./ports/linux/linux-port.ts";
 export { type CapturedFrame, PcapError, PcapWriter, readPcap } from "./ports/pcap-file.ts";
@@ -34,6 +37,7 @@ export {
   type Replica,
   ReplicationEngine,
 } from "./replication/replication-engine.ts";
+export { SnapshotError, type SwitchSnapshot } from "./snapshot.ts";
 export { CounterArray, MeterArray, ParseValueSet, RegisterArray } from "./state/arrays.ts";
 export { colours, Meter, type MeterConfig, type MeterUnit } from "./state/meter.ts";
 export { Switch } from "./switch.ts";

@@ -28,7 +28,9 @@ export interface PathSettings {
 export interface SwitchPath {
   readonly engine: Engine;
   trace(tracer: Tracer | undefined): void;
-  receive(port: number, data: Uint8Array, now: number, sink: SwitchSink): void;
+  /** Origin of the frame that the sink is told of. */
+  readonly origin: number;
+  receive(port: number, data: Uint8Array, now: number, sink: SwitchSink, origin: number): void;
   tick(now: number, sink: SwitchSink): void;
   importance(packet: PacketState, droppable: ReadonlySet<number> | undefined): Importance;
   /** When `tick` has something to do beside what waits in queues, in microseconds; undefined if never. */
@@ -48,6 +50,8 @@ export class PacketPath implements SwitchPath {
   private readonly fields: TargetFields;
   private functions: CompiledFunctions;
   private readonly pool: PacketState[] = [];
+  /** Origin of the frame that the sink is told of. */
+  origin = 0;
   /** Resubmitted and recirculated packets. */
   private readonly again: PacketState[] = [];
   private readonly dequeued: Dequeued<PacketState>;
@@ -78,7 +82,7 @@ export class PacketPath implements SwitchPath {
   }
 
   /** Takes a packet in and does everything that follows at once. */
-  receive(port: number, data: Uint8Array, now: number, sink: SwitchSink): void {
+  receive(port: number, data: Uint8Array, now: number, sink: SwitchSink, origin: number): void {
     // A sink may send a frame round to this switch again: the outer call's sink must be in place afterwards.
     const outer = this.sink;
     this.sink = sink;
@@ -88,6 +92,7 @@ export class PacketPath implements SwitchPath {
     packet.length = data.length;
     packet.ownsBytes = false;
     packet.ingressPort = port;
+    packet.origin = origin;
     packet.passes = 0;
     this.startPass(packet, instanceType.normal, now);
     this.functions.setIngressPort(packet, port);
@@ -320,6 +325,7 @@ export class PacketPath implements SwitchPath {
       this.recirculate(packet, frame, now);
       return;
     }
+    this.origin = packet.origin;
     this.transmit(port, frame);
     this.give(packet);
   }

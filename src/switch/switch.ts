@@ -7,6 +7,7 @@ import { type RandomSource, seededRandom } from "./engine/random.ts";
 import type { TraceEvent, Tracer } from "./engine/trace.ts";
 import { PacketPath, type PathSettings, type SwitchPath } from "./packet-path.ts";
 import { ReplicationEngine } from "./replication/replication-engine.ts";
+import { applySnapshot, type SwitchSnapshot, takeSnapshot } from "./snapshot.ts";
 import type { CounterArray, MeterArray, ParseValueSet, RegisterArray } from "./state/arrays.ts";
 import { SwitchCounters } from "./switch-counters.ts";
 import {
@@ -67,6 +68,7 @@ export class Switch {
   private readonly settings: PathSettings;
   private readonly random: RandomSource;
   private tracer: Tracer | undefined = undefined;
+  private readonly portsDown = new Set<number>();
 
   /** A switch without a program drops everything (`noPipeline`). `json` is loaded as by `setPipeline`. */
   constructor(json?: Bmv2JsonSource, options: SwitchOptions = {}) {
@@ -119,6 +121,8 @@ export class Switch {
       this.counts.drops.pipelineReplaced++;
     });
     this.replication.clear();
+    for (const profile of engine.profiles.values())
+      for (const port of this.portsDown) profile.setPortUp(port, false);
     this.path = this.pathOf(engine);
     this.path.trace(this.tracer);
   }
@@ -210,9 +214,41 @@ export class Switch {
     return this.engine.digests;
   }
 
-  /** Tells all action selectors whether a port is up, for groups that watch ports. */
+  /** Tells all action selectors whether a port is up, for groups that watch ports; those of programs to come as well. */
   setPortUp(port: number, isUp: boolean): void {
-    for (const profile of this.profiles.values()) profile.setPortUp(port, isUp);
+    if (isUp) this.portsDown.delete(port);
+    else this.portsDown.add(port);
+    for (const profile of this.path?.engine.profiles.values() ?? []) profile.setPortUp(port, isUp);
+  }
+
+  // ---------------------------------------------------------------- snapshots
+
+  /**
+   * All run-time state as a text: entries, members, groups, counters, meters, registers, value sets, multicast groups, clone sessions,
+   * settings of queues. Packets that wait are not in it.
+   *
+   * @throws SwitchRuntimeError FAILED_PRECONDITION without a program, and for a Tofino, whose pipes have state of their own
+   */
+  snapshot(): SwitchSnapshot {
+    if (this.tofino !== undefined)
+      throw new SwitchRuntimeError("FAILED_PRECONDITION", "switch", "a Tofino has no snapshots");
+    return takeSnapshot(this);
+  }
+
+  /**
+   * A switch with a program and the state that a snapshot of it has. Idle times and meters begin anew at `now`, in microseconds.
+   *
+   * @throws SwitchConfigError for the program, SnapshotError for the snapshot
+   */
+  static restore(
+    json: Bmv2JsonSource,
+    snapshot: SwitchSnapshot,
+    options: SwitchOptions = {},
+    now = 0,
+  ): Switch {
+    const sw = new Switch(json, options);
+    applySnapshot(sw, snapshot, now);
+    return sw;
   }
 
   // ---------------------------------------------------------------- counters
@@ -269,15 +305,23 @@ export class Switch {
     return actions;
   }
 
-  /** `handle` for a packet, without an event object: the fast way in. `data` is not kept. */
-  receive(port: number, data: Uint8Array, now: number, sink: SwitchSink): void {
+  /**
+   * `handle` for a packet, without an event object: the fast way in. `data` is not kept. `origin` is a name for the packet: while a sink is
+   * told of a frame, `origin` of the switch is that of the packet which the frame comes from.
+   */
+  receive(port: number, data: Uint8Array, now: number, sink: SwitchSink, origin = 0): void {
     this.counts.received(port, data.length);
     if (this.path !== undefined) {
-      this.path.receive(port, data, now, sink);
+      this.path.receive(port, data, now, sink, origin);
       return;
     }
     this.counts.drops.noPipeline++;
     sink({ kind: "drop", reason: "noPipeline", port });
+  }
+
+  /** The origin of the frame that leaves; only while a sink is told of it. */
+  get origin(): number {
+    return this.path?.origin ?? 0;
   }
 
   /** Sends what may leave by `now`; to be called at the time that `nextWakeup` gave, or later. */

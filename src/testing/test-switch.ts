@@ -12,14 +12,13 @@ import {
   Schema,
   type Update,
 } from "../p4runtime/index.ts";
-import { Switch, type SwitchAction, type SwitchOptions } from "../switch/index.ts";
+import { Switch, type SwitchAction, type SwitchOptions, traceText } from "../switch/index.ts";
 import {
   decodePacketIn,
   EmbeddedSwitchTarget,
   encodePacketOut,
   ProgramState,
 } from "../switch/p4runtime/index.ts";
-import { traceText } from "./trace-text.ts";
 
 /** What a program is compiled to: paths of files, or what is in them. */
 export interface ProgramFiles {

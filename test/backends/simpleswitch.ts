@@ -1,35 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { tmpdir } from "node:os";
-import { Client, credentials } from "@grpc/grpc-js";
 import { freePort } from "../../src/cli/freeport.ts";
-import { decode, encode, MessageType, p4infoFromText } from "../../src/p4info/index.ts";
+import { p4infoFromText } from "../../src/p4info/index.ts";
 import { insert, type MatchInput, P4RuntimeClient } from "../../src/p4runtime/index.ts";
 import type { Switch } from "../../src/switch/switch.ts";
 import type { ActionCall } from "../../src/switch/tables/table-entry.ts";
 import type { MatchField } from "../../src/switch/tables/table-key.ts";
-
-interface DataplanePacket {
-  readonly id: bigint;
-  readonly deviceId: bigint;
-  readonly port: number;
-  readonly packet: Uint8Array;
-}
-
-/** Request and response of p4.bm.DataplaneInterface.PacketStream (behavioral-model, services/p4/bm). */
-const DataplanePacket: MessageType<DataplanePacket> = new MessageType("p4.bm.PacketStreamRequest", () => [
-  [1, "id", "uint64"],
-  [2, "device_id", "uint64"],
-  [3, "port", "uint32"],
-  [4, "packet", "bytes"],
-]);
-
-const serialize = (p: DataplanePacket): Buffer => Buffer.from(encode(DataplanePacket, p));
-const deserialize = (b: Buffer): DataplanePacket => decode(DataplanePacket, b);
+import { DataplaneClient } from "./dataplaneclient.ts";
 
 const DEVICE = 1n;
-/** Fewer than a queue of simple_switch holds, so that a burst loses nothing. */
-const BURST = 40;
-
 /**
  * simple_switch_grpc with its ports on gRPC: no interfaces, no privileges. For one program each: the replicas of multicast groups
  * stay in BMv2 when another program comes, even after their groups were deleted.
@@ -37,22 +16,25 @@ const BURST = 40;
 export class SimpleSwitch {
   readonly #process: ChildProcess;
   readonly #client: P4RuntimeClient;
-  readonly #dataplane: Client;
+  readonly #dataplane: DataplaneClient;
   readonly #output: () => string;
   /** `host:port` of the side channel for queues and registers. */
   readonly thriftAddress: string;
+  /** `host:port` of its ports. */
+  readonly dataplaneAddress: string;
 
   private constructor(
     process: ChildProcess,
     client: P4RuntimeClient,
-    dataplane: Client,
-    thriftAddress: string,
+    dataplane: DataplaneClient,
+    addresses: { readonly thrift: string; readonly dataplane: string },
     output: () => string,
   ) {
     this.#process = process;
     this.#client = client;
     this.#dataplane = dataplane;
-    this.thriftAddress = thriftAddress;
+    this.thriftAddress = addresses.thrift;
+    this.dataplaneAddress = addresses.dataplane;
     this.#output = output;
   }
 
@@ -89,8 +71,9 @@ export class SimpleSwitch {
           timeout: 5000,
         });
         await client.arbitrate(1n);
-        const dataplane = new Client(`127.0.0.1:${data}`, credentials.createInsecure());
-        return new SimpleSwitch(child, client, dataplane, `127.0.0.1:${thrift}`, () => output);
+        const addresses = { thrift: `127.0.0.1:${thrift}`, dataplane: `127.0.0.1:${data}` };
+        const dataplane = new DataplaneClient(addresses.dataplane, DEVICE);
+        return new SimpleSwitch(child, client, dataplane, addresses, () => output);
       } catch {
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
@@ -142,29 +125,16 @@ export class SimpleSwitch {
    */
   async send(
     packets: readonly { readonly port: number; readonly data: Uint8Array }[],
-    burst: number = BURST,
+    burst?: number,
   ): Promise<readonly (readonly string[])[]> {
-    const out: string[][] = packets.map(() => []);
-    for (let at = 0; at < packets.length; at += burst) {
-      await new Promise<void>((resolve, reject) => {
-        const stream = this.#dataplane.makeBidiStreamRequest(
-          "/p4.bm.DataplaneInterface/PacketStream",
-          serialize,
-          deserialize,
-        );
-        stream.on("data", (p: DataplanePacket) =>
-          out[Number(p.id) - 1]?.push(`${p.port}:${Buffer.from(p.packet).toString("hex")}`),
-        );
-        stream.on("error", reject);
-        stream.on("end", resolve);
-        packets.slice(at, at + burst).forEach((p, i) => {
-          stream.write({ id: BigInt(at + i + 1), deviceId: DEVICE, port: p.port, packet: p.data });
-        });
-        // The server ends its side when all packets have gone through.
-        stream.end();
-      });
-    }
-    return out.map((list) => list.sort());
+    return this.#dataplane.send(packets, burst);
+  }
+
+  /** Sends packets in one go; answers what came out, in its order, when nothing is left inside. */
+  burst(
+    packets: readonly { readonly port: number; readonly data: Uint8Array }[],
+  ): Promise<readonly { readonly port: number; readonly packet: Uint8Array }[]> {
+    return this.#dataplane.burst(packets);
   }
 
   /** Packets counted in each cell of a counter. */

@@ -1,14 +1,15 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { UserError } from "../../src/cli/exit.ts";
 import { parseReady } from "../../src/cli/run/switchprocess.ts";
 import { switchVerb } from "../../src/cli/switch.ts";
-import { P4RuntimeClient } from "../../src/p4runtime/index.ts";
+import { insert, P4RuntimeClient, p4infoFromFile } from "../../src/p4runtime/index.ts";
+import { DataplaneClient } from "../backends/dataplaneclient.ts";
 import { folderWith } from "./folder.ts";
 import { executable, gradplane, type Running, root, start } from "./gradplane.ts";
 
@@ -133,6 +134,126 @@ describe("queues of a switch", { timeout: 60_000 }, () => {
     ["--metrics", "here", '--metrics is "here"; write HOST:PORT'],
   ])("that make no sense are refused: %s %s", async (option, value, reason) => {
     await expect(switchVerb.run(["--no-p4", option, value])).rejects.toThrow(reason);
+  });
+});
+
+describe("a switch as a program like simple_switch_grpc", { timeout: 120_000 }, () => {
+  const p4info = join(root, "p4out/libra/p4info.txtpb");
+  const frame = (text: string) =>
+    Buffer.concat([Buffer.from("0200000001000200000000010800", "hex"), Buffer.from(text)]);
+
+  test("takes its options, and a program without P4Info; ports are there by gRPC", async () => {
+    const it = await startSwitch(
+      ...[
+        join(root, "p4out/libra/libra.json"),
+        "--thrift-port",
+        "9999",
+        "--pcap",
+        "--log-flush",
+        "--",
+        "--cpu-port",
+        "510",
+      ],
+      ...["--dp-grpc-server-addr", "127.0.0.1:0", "--trace"],
+    );
+    const address = / dataplane=(\S+)/.exec(it.said.stdout)?.[1] ?? "";
+    const dataplane = new DataplaneClient(address, 1n);
+    onTestFinished(() => dataplane.close());
+    // Nothing in its tables lets it through; the trace says where it ends.
+    expect(await dataplane.burst([{ port: 3, data: frame("short") }])).toEqual([]);
+    await expect
+      .poll(() => it.said.stderr)
+      .toMatch(/ trace packet 1: ingress {2}port 3, 19 bytes\n.* trace {3}parser {3}/);
+    expect(it.said.stderr).toMatch(/ trace {3}drop {5}ingressDrop\n/);
+    expect(it.said.stderr).toMatch(/ info {2}ready grpc=/);
+    const client = await connect(it.ready.grpc);
+    await expect(client.useProgram()).rejects.toThrow();
+    it.child.kill("SIGTERM");
+    expect((await it.end).status).toBe(0);
+  });
+
+  test("writes what happens to a file, from a level on", async () => {
+    const folder = folderWith({});
+    const file = join(folder, "switch.log");
+    const it = await startSwitch("--no-p4", "-i", "0@udp", "--log-file", file, "-L", "info");
+    const client = await connect(it.ready.grpc);
+    await client.arbitrate(1n);
+    await client.pushPipeline(
+      p4infoFromFile(readFileSync(p4info), p4info),
+      readFileSync(join(root, "p4out/libra/libra.json")),
+    );
+    await client.close();
+    await expect.poll(() => readFileSync(file, "utf8")).toMatch(/stream closed, 0 are open/);
+    it.child.kill("SIGTERM");
+    expect(await it.end).toMatchObject({ status: 0, stderr: "" });
+    const text = readFileSync(file, "utf8");
+    expect(text).toMatch(
+      / info {2}ready grpc=[\s\S]* info {2}a controller's stream opened, 1 are open[\s\S]* info {2}pipeline: VERIFY_AND_COMMIT\n/,
+    );
+    expect(text).toMatch(/ info {2}ending\n$/);
+    expect(text).not.toMatch(/ (trace|debug) /);
+    await expect(switchVerb.run(["--no-p4", "--log-level", "loud"])).rejects.toThrow('--log-level is "loud"');
+  });
+
+  test("keeps its state over its end, over SIGKILL since the last SIGUSR1, and says when a snapshot is no use", async () => {
+    const folder = folderWith({});
+    const file = join(folder, "s1.snapshot");
+    const args = ["--no-p4", "--cpu-port", "510", "--snapshot", file, "--admin-addr", "127.0.0.1:0"];
+    const one = await startSwitch(...args, "--port-rate", "3=1 Mbit/s");
+    const client = await connect(one.ready.grpc);
+    await client.arbitrate(1n);
+    await client.pushPipeline(
+      p4infoFromFile(readFileSync(p4info), p4info),
+      readFileSync(join(root, "p4out/libra/libra.json")),
+    );
+    const route = (to: P4RuntimeClient, dst: string) =>
+      to.write([
+        insert(
+          to.entities.tableEntry("forwarding.route", { dst_addr: dst }, "forwarding.to_port", {
+            port: 1,
+            dst_mac: "02:00:00:00:00:01",
+          }),
+        ),
+      ]);
+    const routes = async (of: P4RuntimeClient) =>
+      (await of.readAll([of.entities.allEntries("forwarding.route")])).length;
+    await route(client, "10.0.1.0/24");
+    await client.close();
+    one.child.kill("SIGTERM");
+    expect(await one.end).toMatchObject({ status: 0, stderr: "" });
+
+    const two = await startSwitch(...args);
+    const admin = / admin=(\S+)/.exec(two.said.stdout)?.[1] ?? "";
+    expect(await (await fetch(`http://${admin}/ports/3`)).json()).toMatchObject({ rate: "1000000 bit/s" });
+    const again = await connect(two.ready.grpc);
+    await again.useProgram();
+    expect(await routes(again)).toBe(1);
+    await again.arbitrate(1n);
+    await route(again, "10.0.2.0/24");
+    const before = readFileSync(file);
+    two.child.kill("SIGUSR1");
+    await expect.poll(() => readFileSync(file).equals(before)).toBe(false);
+    await route(again, "10.0.3.0/24");
+    await again.close();
+    two.child.kill("SIGKILL");
+    await two.end;
+
+    const three = await startSwitch(...args);
+    const third = await connect(three.ready.grpc);
+    await third.useProgram();
+    expect(await routes(third)).toBe(2);
+    three.child.kill("SIGKILL");
+    await three.end;
+
+    const other = await gradplane(["switch", ...ANY_ADDRESS, ...args, "--device-id", "2"]);
+    expect(other).toMatchObject({ status: 1, stdout: "" });
+    expect(other.stderr).toBe(
+      `gradplane: --snapshot ${file} cannot be used: it is of device 1; this is device 2; remove it to begin anew\n`,
+    );
+    writeFileSync(file, "something else");
+    expect((await gradplane(["switch", ...ANY_ADDRESS, ...args])).stderr).toContain(
+      "it is no snapshot of a switch",
+    );
   });
 });
 
@@ -264,7 +385,7 @@ describe("wrong arguments of gradplane switch", () => {
       ["--no-p4", "-i", "64@udp", "--cpu-port", "64"],
       "-i: port 64 is the CPU port already",
     ],
-    ["something that is no option", ["--no-p4", "libra.json"], '"libra.json" is no option'],
+    ["something that is no option", ["--no-p4", "libra.p4"], '"libra.p4" is no option'],
   ])("%s", async (_, args, reason) => {
     await refuses(args, reason);
   });

@@ -69,6 +69,11 @@ export function parseRate(place: string, value: unknown): PortRate {
   return { kind: kind.startsWith("b") ? "bitsPerSecond" : "packetsPerSecond", rate };
 }
 
+/** As `parseBytes`; `none` is no limit. */
+function parseBuffer(place: string, value: unknown): number {
+  return value === "none" ? Number.POSITIVE_INFINITY : parseBytes(place, value);
+}
+
 /** `512 KiB`, `1500 B`, or a plain number of bytes. */
 function parseBytes(place: string, value: unknown): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
@@ -140,7 +145,7 @@ export function parsePort(name: string, value: unknown, queueCount: number): Por
     port,
     settings: {
       ...(rate === undefined ? {} : { rate: parseRate(`${place}.rate`, rate) }),
-      ...(buffer === undefined ? {} : { buffer: parseBytes(`${place}.buffer`, buffer) }),
+      ...(buffer === undefined ? {} : { buffer: parseBuffer(`${place}.buffer`, buffer) }),
       ...(reserved === undefined ? {} : { reserved: parseBytes(`${place}.reserved`, reserved) }),
     },
     queues: inOrder(named).map(([queue, settings]) => ({
@@ -179,4 +184,43 @@ export function rateText(rate: PortRate): string {
     case "bitsPerSecond":
       return `${rate.rate} bit/s`;
   }
+}
+
+/** The settings of all ports, as `parsePorts` reads them; of single ports only where they differ. */
+export function trafficDocument<T>(manager: TrafficManager<T>): Readonly<Record<string, unknown>> {
+  const length = ({ packets, bytes }: QueueLength): unknown =>
+    packets === undefined && bytes === undefined ? "none" : { packets, bytes };
+  const portDocument = (port: number | undefined): unknown => {
+    const { rate, buffer, reserved } = manager.portSettings(port);
+    const queues = Array.from({ length: manager.options.queues }, (_, queue) => {
+      const settings = manager.queueSettings(port, queue);
+      return settings === undefined
+        ? []
+        : [
+            [
+              String(queue),
+              {
+                rate: rateText(settings.rate),
+                depth: length(settings.depth),
+                drop: length(settings.drop),
+                mark: length(settings.mark),
+              },
+            ] as const,
+          ];
+    }).flat();
+    return {
+      // With BMv2's pacing it is the queues' own.
+      ...(manager.options.pacing === "queue" ? {} : { rate: rateText(rate) }),
+      buffer: buffer === Number.POSITIVE_INFINITY ? "none" : buffer,
+      reserved,
+      queues: Object.fromEntries(queues),
+    };
+  };
+  const all = portDocument(undefined);
+  const usual = JSON.stringify(all);
+  const own = manager.portNumbers().map((port) => [String(port), portDocument(port)] as const);
+  return Object.fromEntries([
+    ["all", all],
+    ...own.filter(([, document]) => JSON.stringify(document) !== usual),
+  ]);
 }

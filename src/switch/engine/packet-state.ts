@@ -43,6 +43,8 @@ export class PacketState {
   /** Microseconds. */
   now = 0;
   enqueuedAt = 0;
+  /** What the caller calls the packet that it comes from; 0 without a name. */
+  origin = 0;
   /** Passes through ingress so far. */
   passes = 0;
   parserError = 0;
@@ -107,6 +109,7 @@ export class PacketState {
     this.ingressLength = other.ingressLength;
     this.ingressPort = other.ingressPort;
     this.now = other.now;
+    this.origin = other.origin;
     this.passes = other.passes;
     this.parserError = other.parserError;
     this.checksumError = other.checksumError;

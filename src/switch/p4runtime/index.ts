@@ -3,8 +3,14 @@ export type { GrpcTls } from "../grpc/grpc-server.ts";
 export type { P4RuntimeServerCounters } from "./counters.ts";
 export { decodePacketIn, encodePacketOut } from "./packet-header.ts";
 export { ProgramState } from "./program-state.ts";
-export { API_VERSION, P4RuntimeServer, type P4RuntimeServerOptions } from "./server.ts";
+export {
+  API_VERSION,
+  P4RuntimeServer,
+  type P4RuntimeServerEvent,
+  type P4RuntimeServerOptions,
+} from "./server.ts";
 export { P4RuntimeServerError, type P4RuntimeServerErrorCode } from "./server-error.ts";
+export { decodeSnapshot, encodeSnapshot, type StateSnapshot, StateSnapshotError } from "./state-snapshot.ts";
 export { StatusError } from "./status.ts";
 export { EmbeddedSwitchTarget, ioOf, type SwitchIo } from "./switch-target.ts";
 export * from "./target.ts";

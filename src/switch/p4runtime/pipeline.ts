@@ -4,6 +4,7 @@ import type {
   ForwardingPipelineConfig,
   GetForwardingPipelineConfigRequest_ResponseType,
   SetForwardingPipelineConfigRequest_Action,
+  Update,
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import { Schema } from "../../p4runtime/schema.ts";
 import { ProgramState } from "./program-state.ts";
@@ -88,6 +89,20 @@ export class Pipeline {
       default:
         throw invalidArgument(`response type ${parts} is unknown`);
     }
+  }
+
+  /** What runs, and all that clients wrote to it; undefined when nothing runs. */
+  snapshot(): { readonly config: ForwardingPipelineConfig; readonly updates: readonly Update[] } | undefined {
+    if (this.#committed === undefined) return undefined;
+    const { config, state } = this.#committed;
+    return { config, updates: [...state.written(), ...state.cells()].map(({ update }) => update) };
+  }
+
+  /** Run what `snapshot` gave. @throws StatusError INVALID_ARGUMENT with what is wrong; then everything is as it was */
+  restore(config: ForwardingPipelineConfig, updates: readonly Update[]): void {
+    const loaded = this.#load(config);
+    loaded.state.replay(updates.map((update) => ({ what: "the snapshot", update })));
+    this.#commit(loaded);
   }
 
   #load(config: ForwardingPipelineConfig | undefined): Loaded {

@@ -27,6 +27,12 @@ import type { TargetProgram } from "./target.ts";
 import { ValueSetStore } from "./value-set-store.ts";
 import { WireEntries } from "./wire-entries.ts";
 
+/** Something that a client wrote: what it is, in words, and the update that writes it again. */
+export interface Written {
+  readonly what: string;
+  readonly update: Update;
+}
+
 /** A program of the target together with everything that clients wrote to it: one store per kind of entity. */
 export class ProgramState {
   readonly schema: Schema;
@@ -168,53 +174,111 @@ export class ProgramState {
    * @throws StatusError INVALID_ARGUMENT that names the first thing that cannot be kept; then this state is of no use.
    */
   takeOver(old: ProgramState): void {
-    const replay = (what: string, entity: Entity["entity"], type: Update_Type = "INSERT"): void => {
+    this.replay(old.written(), old.schema);
+    this.#copyCells(old);
+  }
+
+  /** What clients wrote, as updates that write it again, in an order in which they can be; cells of counters and registers aside. */
+  *written(): Iterable<Written> {
+    const { members, groups } = this.#profiles.entries();
+    for (const value of members)
+      yield insertion("an action profile member", {
+        case: "actionProfileMember",
+        value: create(ActionProfileMember, value),
+      });
+    for (const value of groups)
+      yield insertion("an action profile group", { case: "actionProfileGroup", value });
+    for (const { table, entries, default: defaultEntry } of this.#tables.changes()) {
+      for (const entry of entries)
+        yield insertion(`an entry of table ${table.name}`, {
+          case: "tableEntry",
+          value: withoutReadOnly(entry),
+        });
+      if (defaultEntry !== undefined)
+        yield modification(`the default entry of table ${table.name}`, {
+          case: "tableEntry",
+          value: create(TableEntry, defaultEntry),
+        });
+    }
+    for (const value of this.#replication.entries())
+      yield insertion("a multicast group or clone session", {
+        case: "packetReplicationEngineEntry",
+        value: create(PacketReplicationEngineEntry, value),
+      });
+    for (const value of this.digests.read(create(DigestEntry)))
+      yield insertion("a digest", { case: "digestEntry", value: create(DigestEntry, value) });
+    for (const value of this.#valueSets.read(create(ValueSetEntry)))
+      if (value.members !== undefined && value.members.length > 0)
+        yield modification("a value set", { case: "valueSetEntry", value: create(ValueSetEntry, value) });
+    for (const value of this.#cells.meterChanges())
+      yield modification("a meter", { case: "meterEntry", value: create(MeterEntry, value) });
+  }
+
+  /** Cells of counters and registers that are not zero, as updates that write them again. */
+  *cells(): Iterable<Written> {
+    for (const { id: counterId, name, size } of this.schema.counters.all)
+      for (let at = 0; at < size; at++) {
+        const index = { index: BigInt(at) };
+        for (const { data } of this.#cells.readCounters(create(CounterEntry, { counterId, index })))
+          if ((data?.packetCount ?? 0n) !== 0n || (data?.byteCount ?? 0n) !== 0n)
+            yield modification(`counter ${name}`, {
+              case: "counterEntry",
+              value: create(CounterEntry, { counterId, index, data }),
+            });
+      }
+    for (const register of this.schema.registers.all) {
+      if (register.bitwidth === undefined) continue;
+      for (let at = 0; at < register.size; at++) {
+        if (this.program.readRegister(register, at) === 0n) continue;
+        const wanted = create(RegisterEntry, { registerId: register.id, index: { index: BigInt(at) } });
+        for (const value of this.#cells.readRegisters(wanted))
+          yield modification(`register ${register.name}`, {
+            case: "registerEntry",
+            value: create(RegisterEntry, value),
+          });
+      }
+    }
+  }
+
+  /**
+   * Carry out what `written` and `cells` gave, on a program in its initial state; `from` is the schema where it comes from, when that may be
+   * another.
+   *
+   * @throws StatusError INVALID_ARGUMENT that names the first thing that cannot be kept; then this state is of no use.
+   */
+  replay(updates: Iterable<Written>, from?: Schema): void {
+    const replaced = new Set<number>();
+    const write = (what: string, update: Update): void => {
       try {
-        this.write({ type, entity: { entity } });
+        this.write(update);
       } catch (error) {
         throw invalidArgument(`${what} cannot be kept: ${statusOf(error).message}`);
       }
     };
-    const { members, groups } = old.#profiles.entries();
-    for (const member of members)
-      replay("an action profile member", {
-        case: "actionProfileMember",
-        value: create(ActionProfileMember, member),
-      });
-    for (const value of groups) replay("an action profile group", { case: "actionProfileGroup", value });
-
-    for (const { table, entries, default: defaultEntry } of old.#tables.changes()) {
-      const kept = this.schema.tables.find(table.id);
-      if (entries.length === 0 && defaultEntry === undefined) continue;
-      if (kept === undefined || shapeOf(kept) !== shapeOf(table))
-        throw invalidArgument(
-          `the entries of table ${table.name} cannot be kept: the table is not the same in the new program`,
-        );
-      // Entries that the program brings and that may be deleted: what was is what counts.
-      for (const own of this.#tables.changes().find((change) => change.table.id === table.id)?.entries ?? [])
-        replay(`table ${table.name}`, { case: "tableEntry", value: create(TableEntry, own) }, "DELETE");
-      for (const entry of entries)
-        replay(`an entry of table ${table.name}`, { case: "tableEntry", value: withoutReadOnly(entry) });
-      if (defaultEntry !== undefined)
-        replay(
-          `the default entry of table ${table.name}`,
-          { case: "tableEntry", value: create(TableEntry, defaultEntry) },
-          "MODIFY",
-        );
+    for (const { what, update } of updates) {
+      const entity = update.entity?.entity;
+      if (entity?.case === "tableEntry" && !replaced.has(entity.value.tableId)) {
+        const { tableId } = entity.value;
+        replaced.add(tableId);
+        if (from !== undefined) this.#checkShape(from, tableId);
+        // Entries that the program brings and that may be deleted: what was is what counts.
+        for (const own of this.#tables.changes(tableId)[0]?.entries ?? [])
+          write(what, {
+            type: "DELETE",
+            entity: { entity: { case: "tableEntry", value: create(TableEntry, own) } },
+          });
+      }
+      write(what, update);
     }
-    for (const entry of old.#replication.entries())
-      replay("a multicast group or clone session", {
-        case: "packetReplicationEngineEntry",
-        value: create(PacketReplicationEngineEntry, entry),
-      });
-    for (const digest of old.digests.read(create(DigestEntry)))
-      replay("a digest", { case: "digestEntry", value: create(DigestEntry, digest) });
-    for (const set of old.#valueSets.read(create(ValueSetEntry)))
-      if (set.members !== undefined && set.members.length > 0)
-        replay("a value set", { case: "valueSetEntry", value: create(ValueSetEntry, set) }, "MODIFY");
-    for (const meter of old.#cells.meterChanges())
-      replay("a meter", { case: "meterEntry", value: create(MeterEntry, meter) }, "MODIFY");
-    this.#copyCells(old);
+  }
+
+  #checkShape(from: Schema, tableId: number): void {
+    const table = from.tables.find(tableId);
+    const kept = this.schema.tables.find(tableId);
+    if (table !== undefined && (kept === undefined || shapeOf(kept) !== shapeOf(table)))
+      throw invalidArgument(
+        `the entries of table ${table.name} cannot be kept: the table is not the same in the new program`,
+      );
   }
 
   /** Cells go on counting where an array of the same name, size and width is there. */
@@ -290,6 +354,14 @@ export class ProgramState {
   #expectCounter(table: TableSchema): void {
     if (table.directCounter === undefined) throw invalidArgument(`table ${table.name} has no direct counter`);
   }
+}
+
+function insertion(what: string, entity: Entity["entity"]): Written {
+  return { what, update: { type: "INSERT", entity: { entity } } };
+}
+
+function modification(what: string, entity: Entity["entity"]): Written {
+  return { what, update: { type: "MODIFY", entity: { entity } } };
 }
 
 function wrap(entity: Init<Entity>["entity"]): Init<Entity> {

@@ -15,13 +15,14 @@ import {
   Update,
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import { P4RuntimeService } from "../../p4runtime/service.ts";
-import type { GrpcMethod, StreamingCall } from "../grpc/grpc-call.ts";
+import type { BidiListener, GrpcMethod, StreamingCall } from "../grpc/grpc-call.ts";
 import { GrpcServer, type GrpcTls } from "../grpc/grpc-server.ts";
 import { attempt, BatchError, callStatus, checkBatch } from "./batch-error.ts";
 import { Controllers } from "./controllers.ts";
 import { newServerCounters, type P4RuntimeServerCounters } from "./counters.ts";
 import { Pipeline } from "./pipeline.ts";
 import { P4RuntimeServerError } from "./server-error.ts";
+import { type StateSnapshot, StateSnapshotError } from "./state-snapshot.ts";
 import { notFound, unimplemented } from "./status.ts";
 import type { SwitchTarget } from "./target.ts";
 import { readWriteRequest } from "./write-request.ts";
@@ -37,12 +38,22 @@ export interface P4RuntimeServerOptions {
   readonly deviceId?: bigint;
   /** A program that runs from the start, without a cookie; otherwise the first controller brings one. */
   readonly program?: { readonly p4info: P4Info; readonly deviceConfig: Uint8Array };
+  /** A snapshot of this device, whose program and state it begins with; instead of `program`, which must be the same if both are given. */
+  readonly snapshot?: StateSnapshot;
   /** TLS; plain text unless given. */
   readonly tls?: GrpcTls;
   /** Messages that may wait on one stream for a client that does not read; further ones are dropped and counted. 1024 unless given. */
   readonly packetInQueue?: number;
+  /** Hears of what clients do, for a log. */
+  readonly onEvent?: (event: P4RuntimeServerEvent) => void;
   /** Largest request that is taken, in bytes; 256 MiB unless given. */
   readonly maxMessageSize?: number;
+}
+
+/** Something that a client did, in words. */
+export interface P4RuntimeServerEvent {
+  readonly level: "debug" | "info";
+  readonly message: string;
 }
 
 /** Entities in one ReadResponse, so that answers stay far below the 4 MB that clients take by default. */
@@ -66,6 +77,7 @@ export class P4RuntimeServer {
   readonly #server: GrpcServer;
   readonly #controllers: Controllers;
   readonly #pipeline: Pipeline;
+  readonly #onEvent: (event: P4RuntimeServerEvent) => void;
   #address = "";
   #closing: Promise<void> | undefined;
   #digestTimer: NodeJS.Timeout | undefined;
@@ -75,6 +87,7 @@ export class P4RuntimeServer {
     this.deviceId = options.deviceId ?? 1n;
     this.#target = options.target;
     this.#pipeline = new Pipeline(options.target);
+    this.#onEvent = options.onEvent ?? (() => {});
     this.#controllers = new Controllers({
       deviceId: this.deviceId,
       mostWaiting: options.packetInQueue ?? 1024,
@@ -97,7 +110,8 @@ export class P4RuntimeServer {
   /**
    * Start to serve.
    *
-   * @throws P4RuntimeServerError `address-in-use` or `cannot-listen`, with the address; StatusError when `program` cannot be run.
+   * @throws P4RuntimeServerError `address-in-use` or `cannot-listen`, with the address; StatusError when `program` cannot be run;
+   * StateSnapshotError when `snapshot` cannot be used
    */
   static async start(options: P4RuntimeServerOptions): Promise<P4RuntimeServer> {
     if (
@@ -111,7 +125,8 @@ export class P4RuntimeServer {
       );
     const server = new P4RuntimeServer(options);
     try {
-      if (options.program !== undefined) {
+      if (options.snapshot?.config !== undefined) server.#restore(options.snapshot, options.program);
+      else if (options.program !== undefined) {
         const { p4info, deviceConfig: p4DeviceConfig } = options.program;
         server.#pipeline.set("VERIFY_AND_COMMIT", { p4info, p4DeviceConfig });
         server.#watchIdleEntries();
@@ -132,6 +147,26 @@ export class P4RuntimeServer {
   /** Streams that are open. */
   get openStreams(): number {
     return this.#controllers.openStreams;
+  }
+
+  /** The program and all that clients wrote to it; `ports` is the caller's. */
+  snapshot(ports: unknown): StateSnapshot {
+    const { config, updates = [] } = this.#pipeline.snapshot() ?? {};
+    return { deviceId: this.deviceId, config, updates, ports };
+  }
+
+  #restore({ deviceId, config, updates }: StateSnapshot, program: P4RuntimeServerOptions["program"]): void {
+    if (config === undefined) return;
+    if (deviceId !== this.deviceId)
+      throw new StateSnapshotError(`it is of device ${deviceId}; this is device ${this.deviceId}`);
+    if (program !== undefined && !Buffer.from(program.deviceConfig).equals(config.p4DeviceConfig))
+      throw new StateSnapshotError("it is of another program than the one that is given");
+    try {
+      this.#pipeline.restore(config, updates);
+    } catch (error) {
+      throw new StateSnapshotError(error instanceof Error ? error.message : String(error));
+    }
+    this.#watchIdleEntries();
   }
 
   /** End all streams with UNAVAILABLE and stop. Further calls wait for the same end. */
@@ -177,9 +212,24 @@ export class P4RuntimeServer {
       [Read.path, { kind: "serverStreaming", answer: (request, call) => this.#read(request, call) }],
       [SetForwardingPipelineConfig.path, { kind: "unary", answer: (request) => this.#setPipeline(request) }],
       [GetForwardingPipelineConfig.path, { kind: "unary", answer: (request) => this.#getPipeline(request) }],
-      [StreamChannel.path, { kind: "bidi", open: (call) => this.#controllers.open(call) }],
+      [StreamChannel.path, { kind: "bidi", open: (call) => this.#openStream(call) }],
       [Capabilities.path, { kind: "unary", answer: (request) => this.#capabilities(request) }],
     ]);
+  }
+
+  #openStream(call: StreamingCall): BidiListener {
+    const listener = this.#controllers.open(call);
+    this.#onEvent({ level: "info", message: `a controller's stream opened, ${this.openStreams} are open` });
+    return {
+      ...listener,
+      closed: () => {
+        listener.closed();
+        this.#onEvent({
+          level: "info",
+          message: `a controller's stream closed, ${this.openStreams} are open`,
+        });
+      },
+    };
   }
 
   #checkDevice(deviceId: bigint): void {
@@ -211,7 +261,10 @@ export class P4RuntimeServer {
     }
     this.counters.updatesRefused += refused;
     this.counters.updatesWritten += count - refused;
-    if (results !== undefined) throw new BatchError(results, `${refused} of ${count} updates failed`);
+    if (results !== undefined) {
+      this.#onEvent({ level: "debug", message: `${refused} of ${count} updates refused` });
+      throw new BatchError(results, `${refused} of ${count} updates failed`);
+    }
     return NOTHING;
   }
 
@@ -241,6 +294,7 @@ export class P4RuntimeServer {
     this.#checkDevice(request.deviceId);
     this.#controllers.checkPrimary(request.role, request.electionId);
     this.#pipeline.set(request.action, request.config);
+    this.#onEvent({ level: "info", message: `pipeline: ${request.action}` });
     this.#watchIdleEntries();
     return NOTHING;
   }

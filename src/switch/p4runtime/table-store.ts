@@ -168,14 +168,17 @@ export class TableStore {
     return this.#tables.get(tableId)?.bound;
   }
 
-  /** Entries that clients may remove, and default entries that they changed, as messages that write them again. */
-  changes(): {
+  /** Entries that clients may remove, and default entries that they changed, as messages that write them again; of one table only if it is named. */
+  changes(only?: number): {
     readonly table: TableSchema;
     readonly entries: Init<TableEntryMessage>[];
     readonly default: Init<TableEntryMessage> | undefined;
   }[] {
     const everything = { counterData: {}, meterConfig: {} };
-    return [...this.#tables.values()].map((state) => ({
+    const tables = [...this.#tables.values()].filter(
+      ({ bound }) => only === undefined || bound.schema.id === only,
+    );
+    return tables.map((state) => ({
       table: state.bound.schema,
       entries: [...state.bound.table.entries()]
         .filter((entry) => !state.bound.isConstEntry(entry))

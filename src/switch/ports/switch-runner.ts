@@ -22,6 +22,7 @@ export class SwitchRunner {
   private readonly attached = new Map<number, FramePort>();
   private readonly clock: () => number;
   private listener: RunnerListener = {};
+  private others: ((port: number, frame: Uint8Array, origin: number) => void) | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   /** The time for which the timer is set. */
   private wakeup = Number.POSITIVE_INFINITY;
@@ -45,10 +46,18 @@ export class SwitchRunner {
 
   attach(number: number, port: FramePort): void {
     this.attached.set(number, port);
-    port.onFrame((frame) => {
-      this.core.receive(number, frame, this.clock(), this.perform);
-      this.schedule();
-    });
+    port.onFrame((frame) => this.receive(number, frame));
+  }
+
+  /** Takes the frames of all ports that nothing is attached to, with the origin of each; with undefined they are lost again. */
+  attachOthers(others: ((port: number, frame: Uint8Array, origin: number) => void) | undefined): void {
+    this.others = others;
+  }
+
+  /** Lets a frame in. `origin` is a name for it, which comes with the frames that leave because of it. */
+  receive(port: number, frame: Uint8Array, origin = 0): void {
+    this.core.receive(port, frame, this.clock(), this.perform, origin);
+    this.schedule();
   }
 
   port(number: number): FramePort | undefined {
@@ -74,8 +83,9 @@ export class SwitchRunner {
     switch (action.kind) {
       case "transmit": {
         const port = this.attached.get(action.port);
-        if (port === undefined) this.unconnected++;
-        else port.send(action.data);
+        if (port !== undefined) port.send(action.data);
+        else if (this.others !== undefined) this.others(action.port, action.data, this.core.origin);
+        else this.unconnected++;
         break;
       }
       case "toCpu":

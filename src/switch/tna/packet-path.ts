@@ -57,6 +57,7 @@ export class TnaPath implements SwitchPath {
   readonly #again: PacketState[] = [];
   readonly #dequeued: Dequeued<PacketState>;
   #functions: readonly PipeFunctions[];
+  origin = 0;
   #sink: SwitchSink = () => {};
   #tracer: Tracer | undefined;
 
@@ -107,12 +108,13 @@ export class TnaPath implements SwitchPath {
     return packet.colour === RED ? "droppable" : "exempt";
   }
 
-  receive(port: number, data: Uint8Array, now: number, sink: SwitchSink): void {
+  receive(port: number, data: Uint8Array, now: number, sink: SwitchSink, origin: number): void {
     // A sink may send a frame round to this switch again: the outer call's sink must be in place afterwards.
     const outer = this.#sink;
     this.#sink = sink;
     if (isDevicePort(port, this.pipes.length)) {
       const packet = this.#arrive(port, data, now);
+      packet.origin = origin;
       this.#ingress(packet, now);
       this.#run(now);
     } else this.#dropped("noSuchPort", port);
@@ -141,6 +143,7 @@ export class TnaPath implements SwitchPath {
     packet.offset = 0;
     packet.ownsBytes = false;
     packet.ingressPort = port;
+    packet.origin = 0;
     packet.passes = 0;
     this.#startPass(packet, now);
     return packet;
@@ -286,6 +289,7 @@ export class TnaPath implements SwitchPath {
     // Deparsed frames are memory of the switch's own.
     packet.ownsBytes = true;
     packet.ingressPort = from.ingressPort;
+    packet.origin = from.origin;
     packet.passes = from.passes;
     packet.packetLength = Math.max(0, frame.length - this.#bridgeBytes);
     packet.ingressLength = frame.length;
@@ -375,7 +379,10 @@ export class TnaPath implements SwitchPath {
       const frame = functions.deparse(packet);
       if (mirror !== 0) this.#mirrorEgress(packet, mirror, frame, now);
       if (!isDropped && leadsBack(port)) this.#recirculate(packet, frame, port, now);
-      else if (!isDropped) this.#transmit(port, frame);
+      else if (!isDropped) {
+        this.origin = packet.origin;
+        this.#transmit(port, frame);
+      }
     }
     if (isDropped) this.#dropped("egressDrop", port);
     this.#give(packet, this.#egressPool);
@@ -394,6 +401,7 @@ export class TnaPath implements SwitchPath {
     again.offset = 0;
     again.ownsBytes = true;
     again.ingressPort = port;
+    again.origin = packet.origin;
     again.passes = packet.passes;
     this.#startPass(again, now);
     this.#again.push(again);

@@ -209,15 +209,19 @@ export class TrafficManager<T> {
     this.configurePort(port, { buffer: bytes, reserved });
   }
 
-  /** Settings of a port; `buffer` is Infinity without a limit. */
-  portSettings(port: number): Required<PortSettings> {
-    const { rate, buffer, reserved } = this.ports.get(port) ?? this.defaults;
+  /** Settings of a port, or with undefined of ports to come; `buffer` is Infinity without a limit. */
+  portSettings(port: number | undefined): Required<PortSettings> {
+    const { rate, buffer, reserved } = this.settingsOf(port);
     return { rate, buffer, reserved };
   }
 
   /** Settings of a queue; undefined if there is none of this number. */
-  queueSettings(port: number, queue: number): Required<QueueSettings> | undefined {
-    return (this.ports.get(port) ?? this.defaults).queues[queue]?.settings();
+  queueSettings(port: number | undefined, queue: number): Required<QueueSettings> | undefined {
+    return this.settingsOf(port).queues[queue]?.settings();
+  }
+
+  private settingsOf(port: number | undefined): Port<T> {
+    return port === undefined ? this.defaults : (this.ports.get(port) ?? this.defaults);
   }
 
   // ---------------------------------------------------------------- state

@@ -1,11 +1,11 @@
-import type { TraceEvent } from "../switch/index.ts";
+import type { TraceEvent } from "./trace.ts";
 
 /** One line for each step of a packet. */
 export function traceText(events: readonly TraceEvent[]): string {
-  return events.map((event) => `${lineOf(event)}\n`).join("");
+  return events.map((event) => `${traceLine(event)}\n`).join("");
 }
 
-function lineOf(event: TraceEvent): string {
+export function traceLine(event: TraceEvent): string {
   switch (event.kind) {
     case "parserState":
       return `parser   ${event.name}`;
