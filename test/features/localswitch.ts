@@ -2,12 +2,13 @@ import { bmv2Json } from "../../src/backends/v1model/json/document.ts";
 import { lower } from "../../src/backends/v1model/lower.ts";
 import type { WantedEntry, WantedState } from "../../src/controller/wantedstate.ts";
 import type { Program } from "../../src/ir/index.ts";
-import { type MatchField, Switch } from "../../src/switch/index.ts";
+import { type MatchField, Switch, type SwitchOptions } from "../../src/switch/index.ts";
 import { parseIpv4, parseMac } from "../../src/wire/address.ts";
 
 /** An embedded switch with a program, filled by name as over P4Runtime, without a server between. */
-export function localSwitch(program: Program, json?: Uint8Array): Switch {
+export function localSwitch(program: Program, json?: Uint8Array, options: SwitchOptions = {}): Switch {
   return new Switch(json ?? bmv2Json(lower(program)), {
+    ...options,
     ports: [...Array(program.ports).keys(), ...(program.cpuPort === undefined ? [] : [program.cpuPort])],
     ...(program.cpuPort === undefined ? {} : { cpuPort: program.cpuPort }),
   });

@@ -20,7 +20,7 @@ import {
   telemetry,
   thresholdEntries,
 } from "../../src/dsl/index.ts";
-import type { Switch } from "../../src/switch/index.ts";
+import type { Switch, SwitchOptions } from "../../src/switch/index.ts";
 import { parseIpv4, parseMac } from "../../src/wire/address.ts";
 import { newFrame, PAYLOAD_AT, parseFrame } from "../../src/wire/datagram.ts";
 import { probeFrame } from "../../src/wire/probe.ts";
@@ -193,9 +193,9 @@ function routes6(s: Subset): readonly WantedEntry[] {
 }
 
 /** An embedded switch with the program of the subset, its tables filled; with another compiler's JSON if given. */
-export function switchOf(s: Subset, json?: Uint8Array): Switch {
+export function switchOf(s: Subset, json?: Uint8Array, options: SwitchOptions = {}): Switch {
   const { ir } = programOf(s);
-  const sw = localSwitch(ir, json);
+  const sw = localSwitch(ir, json, options);
   fill(sw, ir, { entries: entriesOf(s), cloneSessions: baseState(topology, "s1").cloneSessions });
   if (s.ecmp && (s.spray ?? "all") !== "all") insertFlowGroup(sw, GROUP, MEMBERS);
   return sw;

@@ -45,8 +45,8 @@ const u32: BitType = bit(32);
  *
  * v1model decides after the queue, in egress, since ingress can't see it: the length is the one that the packet met
  * when it joined, and a dropped packet has had its place in the queue and its turn at the port. A full queue still
- * refuses packets of either kind, so keep thresholds well below its depth. simple_switch reports the length of all
- * the port's queues together; a packet there meets the sum. Tofino counts cells of 80 bytes; and there what may be dropped is red,
+ * refuses packets of either kind, so keep thresholds well below its depth. A packet meets the length of its own class's
+ * queue, on simple_switch (1.15) as on the embedded switch; older simple_switch reports all the port's queues together. Tofino counts cells of 80 bytes; and there what may be dropped is red,
  * and the traffic manager drops it before the queue (`tna/bfrt.json` has the limits).
  *
  * The thresholds are entries of table `selective_drop.threshold`, that `thresholdEntries` gives: they may change at run time.
