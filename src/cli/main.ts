@@ -102,7 +102,8 @@ async function main(args: readonly string[]): Promise<void> {
   const verb = await found.load();
   const own = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : rest.length);
   if (own.includes("--help") || own.includes("-h")) {
-    process.stdout.write(`${verb.help}\n`);
+    const about = await verb.helpAbout?.(own.filter((a) => a !== "--help" && a !== "-h"));
+    process.stdout.write(`${about ?? verb.help}\n`);
     return;
   }
   await verb.run(rest);

@@ -12,6 +12,8 @@ type Parsed<O extends Options> = ReturnType<
 export interface Verb {
   /** Usage, options and an example. */
   readonly help: string;
+  /** What there is to say besides about what is named in front of --help; undefined when nothing is. */
+  helpAbout?(args: readonly string[]): Promise<string | undefined>;
   /** Resolves when done; throws UserError (exit 1) or EnvironmentError (exit 2). */
   run(args: readonly string[]): Promise<void>;
 }

@@ -30,10 +30,20 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: `${mark}p.ingress("route", (s) => s.set(mark, 256));`,
     right: `${mark}p.ingress("route", (s) => s.set(mark, 255));`,
   },
+  GP1103: {
+    why: "P4 compilers take widths up to 2048.",
+    wrong: 'p.metadata("wide", bit(0));',
+    right: 'p.metadata("wide", bit(1));',
+  },
   GP1104: {
     why: "P4 has no implicit casts between widths.",
     wrong: `${mark}const wide = p.metadata("wide", bit(16));\np.ingress("route", (s) => s.set(wide, mark));`,
     right: `${mark}const wide = p.metadata("wide", bit(16));\np.ingress("route", (s) => s.set(wide, mark.cast(bit(16))));`,
+  },
+  GP1106: {
+    why: "A cast between signs and widths at once has two readings in P4.",
+    wrong: `${mark}const s = p.metadata("s", int(16));\np.ingress("route", (q) => q.set(s, mark.cast(int(16))));`,
+    right: `${mark}const s = p.metadata("s", int(16));\np.ingress("route", (q) => q.set(s, mark.cast(bit(16)).cast(int(16))));`,
   },
   GP1107: {
     why: "Bits are numbered from 0, the lowest.",
@@ -60,15 +70,40 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: 'p.metadata("mark", bit(8));\np.metadata("mark", bit(16));',
     right: 'p.metadata("mark", bit(8));\np.metadata("wide_mark", bit(16));',
   },
+  GP1203: {
+    why: "It becomes a name of the generated P4.",
+    wrong: 'p.metadata("layer-mark", bit(8));',
+    right: 'p.metadata("layer_mark", bit(8));',
+  },
   GP1301: {
     why: "Switches read and write whole bytes.",
     wrong: 'p.parser.state("start").extract(p.header(wireHeader("note", { kind: 4 })));',
     right: 'p.parser.state("start").extract(p.header(wireHeader("note", { kind: 4, padding: 4 })));',
   },
+  GP1302: {
+    why: "The parser would not end.",
+    wrong: `${note}const more = p.parser.state("more").otherwise(p.parser.state("start"));\np.parser.state("start").extract(note).otherwise(more);`,
+    right: `${note}const more = p.parser.state("more").otherwise(accept);\np.parser.state("start").extract(note).otherwise(more);`,
+  },
   GP1303: {
     why: "A state that nobody goes to reads nothing; most often a transition was forgotten.",
     wrong: 'p.parser.state("parse_note");',
     right: 'const note = p.parser.state("parse_note");\np.parser.state("start").otherwise(note);',
+  },
+  GP1304: {
+    why: "The case would never be taken.",
+    wrong: `${note}p.parser.state("start").extract(note).select(note.kind).on(256, reject).otherwise(accept);`,
+    right: `${note}p.parser.state("start").extract(note).select(note.kind).on(255, reject).otherwise(accept);`,
+  },
+  GP1305: {
+    why: "The second reading would overwrite the first.",
+    wrong: `${note}p.parser.state("start").extract(note).extract(note);`,
+    right: `${note}const inner = p.header(wireHeader("note", { kind: 8, size: 8 }), "inner");\np.parser.state("start").extract(note).extract(inner);`,
+  },
+  GP1306: {
+    why: "Switches read whole bytes.",
+    wrong: 'p.parser.state("start").advance(4);',
+    right: 'p.parser.state("start").advance(8);',
   },
   GP1308: {
     why: "Most often a state was to be another one.",
@@ -80,10 +115,40 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: `${note}p.ingress("route", (s) => s.set(note.kind, 1));`,
     right: `${note}p.parser.state("start").extract(note);\np.ingress("route", (s) => s.set(note.kind, 1));`,
   },
+  GP1310: {
+    why: "Elements count from 0.",
+    wrong:
+      'const labels = p.stack("labels", wireHeader("label", { value: 16 }), 2);\np.parser.state("start").extract(labels.next);\np.ingress("route", (s) => s.setInvalid(labels.at(2)));',
+    right:
+      'const labels = p.stack("labels", wireHeader("label", { value: 16 }), 2);\np.parser.state("start").extract(labels.next);\np.ingress("route", (s) => s.setInvalid(labels.at(1)));',
+  },
   GP1312: {
     why: "Not all packets have the header; in the others its fields hold anything.",
     wrong: `${optionalNote}p.ingress("route", (s) => s.set(note.kind, 1));`,
     right: `${optionalNote}p.ingress("route", (s) => s.if(p.valid(note), (then) => then.set(note.kind, 1)));`,
+  },
+  GP1313: {
+    why: "A union holds one of its members.",
+    wrong: 'p.union("either", {});',
+    right:
+      'const either = p.union("either", { a: wireHeader("a", { x: 8 }), b: wireHeader("b", { y: 8 }) });\np.parser.state("start").extract(either.a);',
+  },
+  GP1315: {
+    why: "p4c writes a range as cases with masks, and BMv2 would get thousands of them.",
+    wrong:
+      'const note = p.header(wireHeader("note", { kind: 16, size: 16 }));\np.parser.state("start").extract(note).select(note.kind, note.size).on([range(1, 65_534), range(1, 65_534)], reject).otherwise(accept);',
+    right:
+      'const note = p.header(wireHeader("note", { kind: 16, size: 16 }));\np.parser.state("start").extract(note).select(note.kind, note.size).on([range(0, 32_767), range(1, 65_534)], reject).otherwise(accept);',
+  },
+  GP1320: {
+    why: "A member of the set has a value for each key of the select.",
+    wrong: `${note}const kinds = p.parser.valueSet("kinds", { kind: bit(16) }, { size: 4 });\np.parser.state("start").extract(note).select(note.kind).onMember(kinds, reject).otherwise(accept);`,
+    right: `${note}const kinds = p.parser.valueSet("kinds", { kind: bit(8) }, { size: 4 });\np.parser.state("start").extract(note).select(note.kind).onMember(kinds, reject).otherwise(accept);`,
+  },
+  GP1401: {
+    why: "A table without room holds nothing.",
+    wrong: `${key}const t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 0 });${use}`,
+    right: `${key}const t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 1 });${use}`,
   },
   GP1402: {
     why: "Longest prefix is an order of one field; with two of them no entry would be the longest.",
@@ -99,6 +164,53 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     why: "An entry carries exactly the data that its action takes.",
     wrong: `${key}const t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4, defaultAction: go.with({ prot: 1 }) });${use}`,
     right: `${key}const t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4, defaultAction: go.with({ port: 1 }) });${use}`,
+  },
+  GP1405: {
+    why: "The entry would never match.",
+    wrong: `${key}const t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4, entries: [{ key: { port: 512 }, run: go.with({ port: 1 }) }] });${use}`,
+    right: `${key}const t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4, entries: [{ key: { port: 3 }, run: go.with({ port: 1 }) }] });${use}`,
+  },
+  GP1406: {
+    why: "The first of two entries that match wins.",
+    wrong: `${key}const kind = p.metadata("kind", bit(8));\nconst t = c.table("t", { key: { kind: ternary(kind) }, actions: [go], size: 4, entries: [{ key: { kind: any }, run: go.with({ port: 1 }) }, { key: { kind: 3 }, run: go.with({ port: 2 }) }] });${use}`,
+    right: `${key}const kind = p.metadata("kind", bit(8));\nconst t = c.table("t", { key: { kind: ternary(kind) }, actions: [go], size: 4, entries: [{ key: { kind: 3 }, run: go.with({ port: 2 }) }, { key: { kind: any }, run: go.with({ port: 1 }) }] });${use}`,
+  },
+  GP1407: {
+    why: "Tofino holds prefixes and masks in different memories.",
+    wrong: `${key}const [x, y] = [p.metadata("x", bit(8)), p.metadata("y", bit(8))];\nconst t = c.table("t", { key: { x: lpm(x), y: ternary(y) }, actions: [go], size: 4 });${use}`,
+    right: `${key}const [x, y] = [p.metadata("x", bit(8)), p.metadata("y", bit(8))];\nconst t = c.table("t", { key: { x: ternary(x), y: ternary(y) }, actions: [go], size: 4 });${use}`,
+  },
+  GP1408: {
+    why: "Without a key there is nothing that an entry could match: the default action runs for all packets.",
+    wrong: `${key}const t = c.table("t", { key: {}, actions: [go], size: 1, entries: [{ key: {}, run: go.with({ port: 1 }) }] });${use}`,
+    right: `${key}const t = c.table("t", { key: {}, actions: [go], size: 1, defaultAction: go.with({ port: 1 }) });${use}`,
+  },
+  GP1409: {
+    why: "A profile holds the actions that entries name.",
+    wrong: `${key}const hops = c.actionProfile("hops", { size: 0 });\nconst t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4, implementation: hops });${use}`,
+    right: `${key}const hops = c.actionProfile("hops", { size: 16 });\nconst t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4, implementation: hops });${use}`,
+  },
+  GP1411: {
+    why: "The field has the same value in all packets, so it chooses nothing.",
+    wrong: `${key}const t = c.table("t", { key: { zero: exactly(value(bit(8), 0)) }, actions: [go], size: 4 });${use}`,
+    right: `${key}const t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4 });${use}`,
+  },
+  GP1501: {
+    why: "A table stands in one place of a pipeline.",
+    wrong: `${key}const t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4 });\nc.apply((s) => {\n  s.apply(t);\n  s.apply(t);\n});\np.ingress("route", (s) => s.invoke(c));`,
+    right: `${key}const t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4 });\nc.apply((s) => s.apply(t));\np.ingress("route", (s) => s.invoke(c));`,
+  },
+  GP1502: {
+    why: "The queue is known behind it only, in egress.",
+    wrong: 'p.ingress("route", (s) => s.if(intrinsic.dequeue_depth.gt(5), (then) => then.drop()));',
+    right: 'p.egress("route", (s) => s.if(intrinsic.dequeue_depth.gt(5), (then) => then.drop()));',
+  },
+  GP1505: {
+    why: "A control belongs to ingress or to egress.",
+    wrong:
+      'const c = p.control("marker", "egress");\nc.apply((s) => s.drop());\np.ingress("route", (s) => s.invoke(c));',
+    right:
+      'const c = p.control("marker", "ingress");\nc.apply((s) => s.drop());\np.ingress("route", (s) => s.invoke(c));',
   },
   GP1506: {
     why: "What nothing uses is dead code in the P4, of which p4c warns; a parameter without use costs memory in each entry.",
@@ -124,6 +236,13 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     right:
       'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nconst i = p.metadata("i", bit(2));\nc.apply((s) => s.update(r, { index: i, next: (old) => old.add(3) }));\np.ingress("route", (s) => s.invoke(c));',
   },
+  GP1604: {
+    why: "Memory without cells.",
+    wrong:
+      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 0);\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
+    right:
+      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
+  },
   GP1607: {
     why: "It reads the cell, writes back what it read, and tells nobody.",
     wrong:
@@ -135,6 +254,60 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     why: "The packet would be lost without a trace.",
     wrong: 'p.ingress("route", (s) => s.set(intrinsic.egress_port, 99));',
     right: 'p.ingress("route", (s) => s.set(intrinsic.egress_port, 3));',
+  },
+  GP1801: {
+    why: "The cell is updated by one operation on it and one value of the packet.",
+    wrong:
+      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nconst m = p.metadata("m", bit(32));\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.mul(3).add(m) }));\np.ingress("route", (s) => s.invoke(c));',
+    right:
+      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nconst m = p.metadata("m", bit(32));\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(m) }));\np.ingress("route", (s) => s.invoke(c));',
+  },
+  GP1808: {
+    why: "A state compares 32 bits at once.",
+    wrong:
+      'const note = p.header(wireHeader("note", { kind: 32, size: 32 }));\np.parser.state("start").extract(note).select(note.kind, note.size).on([1, 2], reject).otherwise(accept);',
+    right:
+      'const note = p.header(wireHeader("note", { kind: 32, size: 32 }));\nconst sized = p.parser.state("sized").select(note.size).on(2, reject).otherwise(accept);\np.parser.state("start").extract(note).select(note.kind).on(1, sized).otherwise(accept);',
+  },
+  GP1809: {
+    why: "Tofino does not multiply.",
+    wrong: `${mark}p.ingress("route", (s) => s.set(mark, mark.mul(mark)));`,
+    right: `${mark}p.ingress("route", (s) => s.set(mark, mark.shiftLeft(1)));`,
+  },
+  GP1811: {
+    why: "A cell is one, two or four bytes.",
+    wrong:
+      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(24), 4);\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
+    right:
+      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
+  },
+  GP1812: {
+    why: "A register lies in one stage.",
+    wrong:
+      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 200_000);\nc.apply((s) => s.update(r, { index: value(bit(18), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
+    right:
+      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 65_536);\nc.apply((s) => s.update(r, { index: value(bit(16), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
+  },
+  GP1814: {
+    why: "Tofino drops the packet in its parser, where nothing counts it; v1model goes on to ingress.",
+    wrong: `${note}p.parser.state("start").extract(note).select(note.kind).on(1, accept).otherwise(reject);`,
+    right: `${note}p.parser.state("start").extract(note);\np.ingress("route", (s) => s.if(note.kind.ne(1), (then) => then.drop()));`,
+  },
+  GP1831: {
+    why: "On v1model the packet goes on to ingress with the error; Tofino would go on without.",
+    wrong: `${note}p.parser.state("start").extract(note).verify(note.kind.ne(0), "NoKind");`,
+    right: `${note}p.parser.state("start").extract(note);\np.ingress("route", (s) => s.if(note.kind.eq(0), (then) => then.drop()));`,
+  },
+  GP1833: {
+    why: "Tofino's containers hold the headers side by side anyway.",
+    wrong:
+      'const either = p.union("either", { a: wireHeader("a", { x: 8 }), b: wireHeader("b", { y: 8 }) });\np.parser.state("start").extract(either.a);',
+    right: 'const a = p.header(wireHeader("a", { x: 8 }));\np.parser.state("start").extract(a);',
+  },
+  GP1842: {
+    why: "Tofino draws so many random bits.",
+    wrong: `${mark}p.ingress("route", (s) => s.random(mark, 0, 99));`,
+    right: `${mark}p.ingress("route", (s) => s.random(mark, 0, 127));`,
   },
   GP1861: {
     why: "A sum goes over two containers of 32 bits at most; one that saturates stays in one.",

@@ -68,6 +68,16 @@ describe("gradplane run", { timeout: 120_000 }, () => {
       expect(stdout).toMatch(new RegExp(`^ {2}--${name} .*; default \\S+$`, "m"));
   });
 
+  test("--help behind a scenario tells of the scenario", async () => {
+    const { status, stdout, stderr } = await gradplane(["run", LIBRA, "--help"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(
+      /^Usage: gradplane run examples\/libra\/scenario\.ts \[--json\] \[options\]\n\nlibra: /,
+    );
+    expect(stdout).toMatch(/^ {2}--loss .*; default 0$/m);
+    expect(await gradplane(["run", "nowhere.ts", "--help"])).toMatchObject({ status: 1, stdout: "" });
+  });
+
   test("refuses wrong arguments and names them", async () => {
     const folder = folderWith({ "pair.ts": PAIR, "other.ts": "export default 1;\n" });
     for (const [args, reason] of [

@@ -11,10 +11,15 @@ export const run: Verb = {
 Runs a scenario and prints what it found. Exits with 0 when the scenario's own checks hold.
 
   --json      the figures as JSON on stdout
-  --options   list the scenario's own options
+  --options   list the scenario's own options, as gradplane run SCENARIO.ts --help does
 
 Example:
   gradplane run examples/libra/scenario.ts --loss 0.1 --seed 7`,
+  async helpAbout([file]) {
+    if (file === undefined || file.startsWith("-")) return undefined;
+    const usage = `Usage: gradplane run ${file} [--json] [options]`;
+    return `${usage}\n\n${describeOptions(await loadScenario(file))}\n  --${"json".padEnd(12)} the figures as JSON on stdout`;
+  },
   async run(args) {
     const [file, ...rest] = args;
     if (file === undefined || file.startsWith("-"))
