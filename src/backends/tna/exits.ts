@@ -1,5 +1,5 @@
-import type { Expression } from "../../ir/index.ts";
-import { bool } from "../../ir/index.ts";
+import { both, fitsGateways } from "./gateways.ts";
+import { Layout } from "./layout.ts";
 import type { TnaBlock, TnaControl, TnaPipeline, TnaProgram, TnaStatement } from "./lowered.ts";
 
 type If = Extract<TnaStatement, { readonly kind: "if" }>;
@@ -14,15 +14,16 @@ export function endsGress(s: TnaStatement): boolean {
  * as `if (c) { control.apply(); exit; }`.
  */
 export function withExitsOutside(program: TnaProgram): TnaProgram {
+  const layout = new Layout(program.source);
   const bodies = new Map<string, TnaBlock>();
   const pipeline = <P extends TnaPipeline>(p: P): P => {
     const block = p.block.map((s): TnaStatement => {
-      if (s.kind !== "applyControl") return single(s) ?? s;
+      if (s.kind !== "applyControl") return single(s, layout) ?? s;
       const control = program.controls.find((c) =>
         p.instances.some((i) => i.name === s.instance && i.control === c.name),
       );
       const [only, ...more] = control?.block ?? [];
-      const ending = only === undefined || more.length > 0 ? undefined : single(only);
+      const ending = only === undefined || more.length > 0 ? undefined : single(only, layout);
       if (control === undefined || ending === undefined) return s;
       bodies.set(control.name, ending.whenTrue.slice(0, -1));
       return { ...ending, whenTrue: [s, { kind: "exit" }] };
@@ -34,20 +35,15 @@ export function withExitsOutside(program: TnaProgram): TnaProgram {
   return { ...program, ingress, egress, controls };
 }
 
-/** The statement with one condition in front, when it is `if`s one in the other down to an exit at the end. */
-function single(s: TnaStatement): If | undefined {
+/** The statement with one condition in front, when it is `if`s one in the other down to an exit, and one gateway asks them all. */
+function single(s: TnaStatement, layout: Layout): If | undefined {
   if (s.kind !== "if" || s.whenFalse.length > 0) return undefined;
   if (endsGress(s)) return s;
   const [only, ...more] = s.whenTrue;
-  const inner = only === undefined || more.length > 0 ? undefined : single(only);
+  const inner = only === undefined || more.length > 0 ? undefined : single(only, layout);
   if (inner === undefined) return undefined;
-  const condition: Expression = {
-    kind: "binary",
-    type: bool,
-    operator: "&&",
-    left: s.condition,
-    right: inner.condition,
-  };
+  const condition = both(s.condition, "&&", inner.condition);
+  if (!fitsGateways(condition, layout)) return undefined;
   return { ...inner, condition };
 }
 
