@@ -42,6 +42,7 @@ import {
   valid,
   when,
 } from "../nodes.ts";
+import { EXTRA_METADATA, Extras, passesAgain, withValueSet } from "./randomextras.ts";
 
 type Place = FieldReference | MetadataReference;
 
@@ -69,28 +70,33 @@ export function broken(p: Program): readonly Diagnostic[] {
 /**
  * A random program of what Tofino 1 has: tables of all match kinds, actions, stateful updates, counters, conditions, headers put in and
  * taken off, clones, queues, exits. What is beyond a rule is thrown away, and the next one is tried.
+ *
+ * @param hasExtras also hashes, random numbers, meters, digests, action profiles and selectors, value sets, further passes through ingress
  */
-export function randomTna(name: string, seed: number): Program {
+export function randomTna(name: string, seed: number, hasExtras = false): Program {
   for (let i = 0; ; i++) {
-    const made = attempt(name, seed * 7919 + i * 104_729);
+    const made = attempt(name, seed * 7919 + i * 104_729, hasExtras);
     if (broken(made).length === 0) return made;
   }
 }
 
 /** A random program that may break a rule; about one in four does. */
-export function attempt(name: string, seed: number): Program {
+export function attempt(name: string, seed: number, hasExtras = false): Program {
   const dice = new Dice(seed);
   const made = (control: string, gress: "ingress" | "egress") =>
-    new RandomControl(control, gress, dice).make();
+    new RandomControl(control, gress, dice, hasExtras).make();
   const controls = [made("first", "ingress"), made("second", "ingress"), made("last", "egress")];
-  return program(name, {
+  const base = program(name, {
     ports: 16,
     headerTypes: Object.entries(HEADERS).map(([header, fields]) => ({
       name: header,
       fields: Object.entries(fields).map(([f, width]) => ({ name: f, type: bit(width) })),
     })),
     headers: Object.keys(HEADERS).map((header) => ({ name: header, headerType: header })),
-    metadata: Object.entries(METADATA).map(([m, width]) => ({ name: m, type: bit(width) })),
+    metadata: [
+      ...Object.entries(METADATA).map(([m, width]) => ({ name: m, type: bit(width) })),
+      ...(hasExtras ? EXTRA_METADATA : []),
+    ],
     parser: [
       {
         name: "start",
@@ -129,6 +135,7 @@ export function attempt(name: string, seed: number): Program {
     ],
     controls,
     ingress: [
+      ...(hasExtras ? passesAgain(dice) : []),
       { kind: "assign", target: intrinsic("egress_port"), value: constant(1, bit(9)) },
       { kind: "applyControl", control: "first" },
       when(valid("a"), [{ kind: "applyControl", control: "second" }]),
@@ -136,6 +143,7 @@ export function attempt(name: string, seed: number): Program {
     egress: [{ kind: "applyControl", control: "last" }],
     deparser: ["eth", "a", "b", "c"],
   });
+  return hasExtras && dice.below(2) === 0 ? withValueSet(base) : base;
 }
 
 /** Bytes that lead the parser to headers: what ingress writes there, egress would follow. */
@@ -151,10 +159,19 @@ class RandomControl {
   readonly #unused = new Set(["r8", "r16", "r32", "s16", "s32", "seen", "met"]);
   readonly #used: string[] = [];
 
-  constructor(name: string, gress: "ingress" | "egress", dice: Dice) {
+  readonly #extras: Extras | undefined;
+
+  constructor(name: string, gress: "ingress" | "egress", dice: Dice, hasExtras: boolean) {
     this.#name = name;
     this.#gress = gress;
     this.#dice = dice;
+    const source = {
+      name,
+      dice,
+      place: (width?: number) => this.#place(width),
+      writable: (width: number) => this.#writable(width),
+    };
+    this.#extras = hasExtras ? new Extras(source) : undefined;
   }
 
   make(): Control {
@@ -170,6 +187,7 @@ class RandomControl {
       counters: this.#used
         .filter((o) => !/^[rs]\d/.test(o))
         .map((o) => ({ name: `${this.#name}.${o}`, size: 256, unit: this.#dice.pick("both", "packets") })),
+      ...this.#extras?.objects(),
     });
   }
 
@@ -295,6 +313,8 @@ class RandomControl {
 
   #straight(parameters: readonly ActionParameter[], withState: boolean): StraightStatement {
     const dice = this.#dice;
+    if (this.#extras !== undefined && withState && dice.below(4) === 0)
+      return this.#extras.statement(this.#gress);
     switch (dice.below(withState ? 12 : 9)) {
       case 0:
         if (this.#gress === "egress") return { kind: "drop" };
@@ -383,8 +403,9 @@ class RandomControl {
       constEntries: entries,
       ...(isCounted ? { directCounter: `${this.#name}.tab_${this.#tables.length}_counter` } : {}),
     };
-    this.#tables.push(table);
-    return table;
+    const whole = this.#extras?.table(table) ?? table;
+    this.#tables.push(whole);
+    return whole;
   }
 
   #call(actions: readonly Action[]) {
