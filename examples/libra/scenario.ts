@@ -227,9 +227,12 @@ export default scenario({
       });
       const trainingAt = performance.now();
       await Promise.all(
-        workerHosts.map(({ client }, member) =>
-          train(plan, member, client, (round, _, keys, values) => check.pushed(round, member, keys, values)),
-        ),
+        workerHosts.map(async ({ client }, member) => {
+          await train(plan, member, client, (round, _, keys, values) =>
+            check.pushed(round, member, keys, values),
+          );
+          await client.leave();
+        }),
       );
       const endedAt = performance.now();
 
@@ -399,6 +402,7 @@ async function trainInLab(
   let done = 0;
   const work = clients.map(async (client, member) => {
     await train(plan, member, client, () => {});
+    await client.leave();
     done++;
   });
   await lab.runAsync(() => done === plan.workers || errors.length > 0, Number.POSITIVE_INFINITY);

@@ -17,17 +17,18 @@ export type Gradients = (round: number, member: number, keys: Uint32Array, value
 
 /**
  * One worker's training: pull the weights that its batch needs, push the gradient, wait until the server has everyone's.
- * `watch` sees each gradient before it is sent. Rounds count from 1.
+ * `watch` sees each gradient before it is sent. Rounds count from 1; a worker that starts again goes on at `firstRound`.
  */
 export async function train(
   plan: TrainingPlan,
   member: number,
   kv: KVWorker,
   watch: Gradients,
+  firstRound = 1,
 ): Promise<void> {
   const weights = new Float32Array(plan.dimensions);
   const shard = plan.shards[member] ?? [];
-  for (let round = 1; round <= plan.rounds; round++) {
+  for (let round = firstRound; round <= plan.rounds; round++) {
     const batch = Array.from(
       { length: plan.batch },
       (_, i) => shard[((round - 1) * plan.batch + i) % shard.length],
@@ -41,7 +42,6 @@ export async function train(
     watch(round, member, g.keys, g.values);
     await kv.wait(kv.push(g.keys, g.values));
   }
-  await kv.leave();
 }
 
 /** The server's values under plain gradient descent: weight -= rate * sum, in float32. */

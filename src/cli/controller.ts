@@ -1,19 +1,26 @@
-import { Fleet, type FleetNotice } from "../controller/fleet.ts";
+import { Fleet, type FleetNotice, type FleetOptions } from "../controller/fleet.ts";
+import { JobServer } from "../controller/jobservice/server.ts";
+import { Leadership, type Reign } from "../controller/leadership.ts";
 import { WebPage } from "../controller/webpage.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
-import { loadNetwork, reportingNetwork } from "./network.ts";
+import { loadNetwork, type Network, reportingNetwork } from "./network.ts";
 import { parse, type Verb, wholeNumber } from "./verb.ts";
 
 export const controllerVerb: Verb = {
   help: `Usage: gradplane controller --topology FILE [--listen HOST:PORT] [options]
 
 Keeps the switches of a topology as it says: loads the program, fills the tables, routes around switches that are lost,
-takes them into use when they come back, and looks for what somebody else changed. Prints one JSON object for each
-event, and first one line: ready http=ADDRESS token=TOKEN. SIGTERM and SIGINT end it; the switches stay as they are.
+takes them into use when they come back, and looks for what somebody else changed. Where the program aggregates, it
+places jobs on them for hosts that ask by gRPC. Prints one JSON object for each event, and, when it steers, one line:
+ready http=ADDRESS token=TOKEN jobs=ADDRESS. SIGTERM and SIGINT end it; the switches stay as they are.
 
   --topology FILE   switches, hosts, links and program, in YAML
   --state FILE      what is remembered over restarts; default: beside the topology
   --listen ADDR     web page, /status, /events and /metrics; default 127.0.0.1:9560
+  --jobs ADDR       the job service, by gRPC; default 127.0.0.1:9561
+  --etcd URLS       several controllers: one leads, by etcd, and goes on where the one before was; with commas between
+  --etcd-prefix P   where this network's keys are in etcd, default gradplane
+  --etcd-ttl S      seconds without a leader after which another one leads, default 3
   --token TEXT      for draining and restoring by the page; made up when it is not given
   --undo-drift      delete what somebody else wrote
   --inspect SECONDS between two looks at each switch, default 30
@@ -26,52 +33,161 @@ Example:
       state: { type: "string" },
       listen: { type: "string", default: "127.0.0.1:9560" },
       token: { type: "string" },
+      jobs: { type: "string", default: "127.0.0.1:9561" },
+      etcd: { type: "string" },
+      "etcd-prefix": { type: "string", default: "gradplane" },
+      "etcd-ttl": { type: "string", default: "3" },
       "undo-drift": { type: "boolean", default: false },
       inspect: { type: "string", default: "30" },
     });
-    if (!/^\S+:\d{1,5}$/.test(values.listen))
-      throw new UserError(`--listen is "${values.listen}"; write HOST:PORT, for example 127.0.0.1:9560`);
+    for (const option of ["listen", "jobs"] as const)
+      if (!/^\S+:\d{1,5}$/.test(values[option]))
+        throw new UserError(
+          `--${option} is "${values[option]}"; write HOST:PORT, for example 127.0.0.1:9560`,
+        );
     const inspect = wholeNumber("inspect", values.inspect, 1, 86_400) * 1000;
+    const ttl = wholeNumber("etcd-ttl", values["etcd-ttl"], 1, 3600);
     await reportingNetwork(async () => {
       const network = await loadNetwork(values.topology, "controller", values.state);
-      const { topology, aggregation, room, everywhere, own } = network;
+      const { listen, token, etcd, "undo-drift": undoDrift } = values;
+      const steering = { network, listen, token, undoDrift, inspect };
       const ended = untilEnded();
-      let page: WebPage | undefined;
-      const onNotice = (notice: FleetNotice): void => {
-        page?.notice(notice);
-        process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), ...notice })}\n`);
+      let fleet: Fleet | undefined;
+      const jobs =
+        network.aggregation === undefined
+          ? undefined
+          : await JobServer.start({ address: values.jobs, jobs: () => fleet?.jobs }).catch(
+              (error: unknown) => {
+                throw new EnvironmentError(error instanceof Error ? error.message : String(error));
+              },
+            );
+      const where = jobs === undefined ? "" : ` jobs=${hostOf(values.jobs)}:${jobs.port}`;
+      /** Steers until it is to end, or somebody else leads. */
+      const steer = async (reign: Pick<Reign, "state"> & Partial<Reign>): Promise<void> => {
+        await whileSteering(steering, reign, where, async (steered) => {
+          fleet = steered;
+          await Promise.race([reign.over ?? ended.promise, ended.promise]);
+          fleet = undefined;
+          jobs?.dismiss();
+        });
       };
-      const fleet = await Fleet.start({
-        topology,
-        program: network.loadable,
-        everywhere,
-        own,
-        state: network.state,
-        undoDrift: values["undo-drift"],
-        inspect,
-        onNotice,
-        ...(aggregation === undefined ? {} : { aggregation }),
-        ...(room === undefined ? {} : { room }),
-      });
       try {
-        const { listen: address, token } = values;
-        page = await WebPage.start({ fleet, topology, address, ...(token === undefined ? {} : { token }) });
-        const host = address.slice(0, address.lastIndexOf(":"));
-        process.stdout.write(`ready http=${host}:${page.port} token=${page.token}\n`);
-        await ended;
-      } catch (error) {
-        if (error instanceof Error && "syscall" in error) throw new EnvironmentError(error.message);
-        throw error;
+        if (etcd === undefined) await steer({ state: network.state });
+        else await whileLeading(etcd.split(","), values["etcd-prefix"], ttl, ended, steer);
       } finally {
-        await page?.close();
-        await fleet.close();
+        jobs?.close();
       }
     });
   },
 };
 
-function untilEnded(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
+interface Steering {
+  readonly network: Network;
+  readonly listen: string;
+  readonly token: string | undefined;
+  readonly undoDrift: boolean;
+  readonly inspect: number;
+}
+
+/** One time of steering: the fleet and its page. */
+async function whileSteering(
+  { network, listen, token, undoDrift, inspect }: Steering,
+  reign: Pick<Reign, "state"> & Partial<Reign>,
+  where: string,
+  work: (fleet: Fleet) => Promise<void>,
+): Promise<void> {
+  const { topology, aggregation, room, everywhere, own } = network;
+  let page: WebPage | undefined;
+  const onNotice = (notice: FleetNotice): void => {
+    page?.notice(notice);
+    print(notice);
+  };
+  const options: FleetOptions = {
+    topology,
+    program: network.loadable,
+    everywhere,
+    own,
+    state: reign.state,
+    undoDrift,
+    inspect,
+    onNotice,
+    ...(reign.electionId === undefined ? {} : { electionId: reign.electionId }),
+    ...(aggregation === undefined ? {} : { aggregation }),
+    ...(room === undefined ? {} : { room }),
+  };
+  const fleet = await Fleet.start(options);
+  try {
+    page = await WebPage.start({
+      fleet,
+      topology,
+      address: listen,
+      ...(token === undefined ? {} : { token }),
+    });
+    process.stdout.write(`ready http=${hostOf(listen)}:${page.port} token=${page.token}${where}\n`);
+    await work(fleet);
+  } catch (error) {
+    if (error instanceof Error && "syscall" in error) throw new EnvironmentError(error.message);
+    throw error;
+  } finally {
+    await page?.close();
+    await fleet.close();
+  }
+}
+
+/** Stands for the lead again and again, and steers while it leads. */
+async function whileLeading(
+  hosts: readonly string[],
+  prefix: string,
+  ttl: number,
+  ended: Ended,
+  steer: (reign: Reign) => Promise<void>,
+): Promise<void> {
+  const leadership = new Leadership({ hosts, prefix, ttl });
+  try {
+    await leadership.check();
+    while (!ended.signal.aborted) {
+      print({ kind: "standby" });
+      const reign = await leadership.campaign(ended.signal);
+      if (reign === undefined) return;
+      print({ kind: "leading", electionId: `${reign.electionId}` });
+      void reign.over.then((reason) => print({ kind: "reignOver", reason }));
+      try {
+        await steer(reign);
+      } finally {
+        await reign.resign();
+      }
+    }
+  } finally {
+    leadership.close();
+  }
+}
+
+function print(
+  event: FleetNotice | { readonly kind: string; readonly electionId?: string; readonly reason?: string },
+): void {
+  const time = new Date().toISOString();
+  process.stdout.write(
+    `${JSON.stringify({ time, ...event }, (_, v) => (typeof v === "bigint" ? `${v}` : v))}\n`,
+  );
+}
+
+function hostOf(address: string): string {
+  return address.slice(0, address.lastIndexOf(":"));
+}
+
+interface Ended {
+  readonly promise: Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+function untilEnded(): Ended {
+  const stop = new AbortController();
+  const promise = new Promise<void>((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const)
+      process.once(signal, () => {
+        stop.abort();
+        resolve();
+      });
   });
+  return { promise, signal: stop.signal };
 }

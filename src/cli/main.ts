@@ -43,6 +43,18 @@ const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise
     summary: "keep deployed switches as a topology says, with a web page and metrics",
     load: async () => (await import("./controller.ts")).controllerVerb,
   },
+  server: {
+    summary: "the parameter server of a job, as a process of its own",
+    load: async () => (await import("./job/hosts.ts")).serverVerb,
+  },
+  worker: {
+    summary: "a worker of a job, as a process of its own",
+    load: async () => (await import("./job/hosts.ts")).workerVerb,
+  },
+  jobs: {
+    summary: "the jobs of a controller, and moving them",
+    load: async () => (await import("./job/jobs.ts")).jobsVerb,
+  },
   apply: {
     summary: "make deployed switches what a topology says, writing only the difference",
     load: async () => (await import("./fleet.ts")).apply,

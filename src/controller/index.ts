@@ -18,6 +18,7 @@ export {
 export { type JobRecord, type JobSpec, layoutOf } from "./jobservice/jobrecord.ts";
 export { JobRefusal, type RefusalCode } from "./jobservice/refusal.ts";
 export { JobServer, type JobServerOptions } from "./jobservice/server.ts";
+export { Leadership, type LeadershipOptions, type Reign } from "./leadership.ts";
 export { type LinkNews, LinkProbes, type ProbeOut, type ProbesOutcome } from "./linkprobes.ts";
 export { type LinkAction, type LinkEvent, LinkWatch, type LinkWatchOptions } from "./linkwatch.ts";
 export { type Life, Liveness, type LivenessAction, type LivenessEvent } from "./liveness.ts";

@@ -53,7 +53,7 @@ export class WebPage {
   /** Tells all pages that are open, and those that will be. */
   notice(notice: FleetNotice): void {
     this.#notices++;
-    const event = `id: ${this.#notices}\ndata: ${JSON.stringify(notice)}\n\n`;
+    const event = `id: ${this.#notices}\ndata: ${JSON.stringify(notice, (_, v) => (typeof v === "bigint" ? `${v}` : v))}\n\n`;
     this.#recent.push(event);
     if (this.#recent.length > REMEMBERED) this.#recent.shift();
     // One that does not read would make this process grow.

@@ -17,6 +17,9 @@ describe("gradplane", () => {
       "switch",
       "run",
       "controller",
+      "server",
+      "worker",
+      "jobs",
       "apply",
       "diff",
       "status",
@@ -45,7 +48,7 @@ describe("gradplane", () => {
     const { status, stderr } = await gradplane(["bulid"]);
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, where, bindings, dissector, switch, run, controller, apply, diff, status, drain, lab, p4rt\n',
+      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, where, bindings, dissector, switch, run, controller, server, worker, jobs, apply, diff, status, drain, lab, p4rt\n',
     );
   });
 

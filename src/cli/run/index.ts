@@ -1,3 +1,5 @@
+export type { WorkingJob } from "../../controller/jobservice/jobhost.ts";
+export { type Training, training } from "../job/training.ts";
 export {
   type Scenario,
   type ScenarioContext,
