@@ -69,7 +69,7 @@ async function make(files, folder) {
     platform: "node",
     target: "node20",
     // What has binaries, files of its own, or is seldom wanted and large.
-    external: ["@grpc/grpc-js", "esbuild", "koffi", "ts-morph", "yaml"],
+    external: ["@grpc/grpc-js", "esbuild", "etcd3", "koffi", "ts-morph", "yaml"],
     logLevel: "silent",
     plugins: [
       { name: "places", setup: (b) => b.onLoad({ filter: /\.ts$/ }, (args) => loaded(args.path, folder)) },

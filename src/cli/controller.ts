@@ -142,9 +142,8 @@ async function whileLeading(
   ended: Ended,
   steer: (reign: Reign) => Promise<void>,
 ): Promise<void> {
-  const leadership = new Leadership({ hosts, prefix, ttl });
+  const leadership = await Leadership.open({ hosts, prefix, ttl });
   try {
-    await leadership.check();
     while (!ended.signal.aborted) {
       print({ kind: "standby" });
       const reign = await leadership.campaign(ended.signal);

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Etcd3, type IKeyValue } from "etcd3";
+import type { Etcd3, IKeyValue } from "etcd3";
 import {
   type ControllerState,
   EMPTY_STATE,
@@ -50,25 +50,29 @@ export class Leadership {
   readonly #ttl: number;
   readonly #name: string;
 
-  constructor({
-    hosts,
-    prefix = "gradplane",
-    ttl = 3,
-    name = `${hostname()}/${process.pid}`,
-  }: LeadershipOptions) {
-    this.#client = new Etcd3({
-      hosts: [...hosts],
+  private constructor(client: Etcd3, { prefix = "gradplane", ttl = 3, name }: LeadershipOptions) {
+    this.#client = client;
+    this.#prefix = prefix;
+    this.#ttl = ttl;
+    this.#name = name ?? `${hostname()}/${process.pid}`;
+  }
+
+  /** Takes etcd's client into use, which only several controllers need. @throws StateError when etcd does not answer */
+  static async open(options: LeadershipOptions): Promise<Leadership> {
+    const { Etcd3 } = await import("etcd3");
+    const client = new Etcd3({
+      hosts: [...options.hosts],
       dialTimeout: TIMEOUT,
       defaultCallOptions: (context) => (context.isStream ? {} : { deadline: Date.now() + TIMEOUT }),
     });
-    this.#prefix = prefix;
-    this.#ttl = ttl;
-    this.#name = name;
-  }
-
-  /** Looks whether etcd answers. @throws StateError */
-  async check(): Promise<void> {
-    await this.#asked(() => this.#client.get(`${this.#prefix}/state`).string());
+    const leadership = new Leadership(client, options);
+    try {
+      await asked(() => client.get(`${leadership.#prefix}/state`).string());
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+    return leadership;
   }
 
   /** Stands for the lead until it is this controller's. Resolves with undefined when it is aborted. @throws StateError */

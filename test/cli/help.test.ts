@@ -55,7 +55,7 @@ describe("gradplane", () => {
   test.each([
     ["build", "--tarjet"],
     ["check", "--verbose"],
-    ["switch", "--thrift-port"],
+    ["switch", "--thrfit-port"],
   ])("%s refuses the unknown option %s and names it", async (verb, option) => {
     const { status, stdout, stderr } = await gradplane([verb, option]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });

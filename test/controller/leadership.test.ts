@@ -20,12 +20,12 @@ let prefixes = 0;
 const never = new AbortController().signal;
 
 /** Candidates for the lead of a network of their own. */
-function candidates(): { readonly prefix: string; candidate(port?: number): Leadership } {
+function candidates(): { readonly prefix: string; candidate(port?: number): Promise<Leadership> } {
   const prefix = `network${++prefixes}`;
   return {
     prefix,
-    candidate(port = running.port) {
-      const leadership = new Leadership({ hosts: [`http://127.0.0.1:${port}`], prefix, ttl: 2 });
+    async candidate(port = running.port) {
+      const leadership = await Leadership.open({ hosts: [`http://127.0.0.1:${port}`], prefix, ttl: 2 });
       onTestFinished(() => leadership.close());
       return leadership;
     },
@@ -48,9 +48,9 @@ describe.skipIf(etcd === undefined)("several controllers", { timeout: 180_000 },
 
   test("one leads at a time, and each leader's election id is above those before", async () => {
     const { candidate } = candidates();
-    const first = await lead(candidate());
+    const first = await lead(await candidate());
     let second: Reign | undefined;
-    const waiting = lead(candidate()).then((reign) => {
+    const waiting = lead(await candidate()).then((reign) => {
       second = reign;
       return reign;
     });
@@ -63,9 +63,9 @@ describe.skipIf(etcd === undefined)("several controllers", { timeout: 180_000 },
 
   test("who stands for the lead can give up, and leaves nothing behind", async () => {
     const { candidate, prefix } = candidates();
-    await lead(candidate());
+    await lead(await candidate());
     const stop = new AbortController();
-    const waiting = candidate().campaign(stop.signal);
+    const waiting = (await candidate()).campaign(stop.signal);
     await sleep(200);
     stop.abort();
     expect(await waiting).toBeUndefined();
@@ -74,12 +74,12 @@ describe.skipIf(etcd === undefined)("several controllers", { timeout: 180_000 },
 
   test("the state goes from leader to leader, and is taken only from who leads", async () => {
     const { candidate } = candidates();
-    const first = await lead(candidate());
+    const first = await lead(await candidate());
     expect(await first.state.load()).toEqual({ ...EMPTY_STATE, jobs: [] });
     const state = { generations: { 3: 7 }, placements: [], drained: ["s1"], jobs: [] };
     await first.state.save(state);
     await first.resign();
-    const second = await lead(candidate());
+    const second = await lead(await candidate());
     expect(await second.state.load()).toEqual(state);
     await expect(first.state.save(EMPTY_STATE)).rejects.toThrow(StateError);
     await expect(first.state.save(EMPTY_STATE)).rejects.toThrow("another controller leads");
@@ -89,7 +89,7 @@ describe.skipIf(etcd === undefined)("several controllers", { timeout: 180_000 },
   test("a leader that etcd does not hear any more knows it by itself", async () => {
     const { candidate } = candidates();
     const cable = await Cable.open(`127.0.0.1:${running.port}`);
-    const reign = await lead(candidate(Number(cable.address.split(":")[1])));
+    const reign = await lead(await candidate(Number(cable.address.split(":")[1])));
     cable.silence();
     const cutAt = Date.now();
     expect(await reign.over).toMatch(/etcd has not answered for 2 s/);
@@ -98,7 +98,7 @@ describe.skipIf(etcd === undefined)("several controllers", { timeout: 180_000 },
   });
 
   test("an address where no etcd is says so", async () => {
-    await expect(candidates().candidate(1).check()).rejects.toThrow(/^etcd: /);
+    await expect(candidates().candidate(1)).rejects.toThrow(/^etcd: /);
   });
 
   test("a leader that is cut off from etcd but not from the switches cannot write after the takeover: 100 random schedules", async () => {
@@ -119,7 +119,7 @@ describe.skipIf(etcd === undefined)("several controllers", { timeout: 180_000 },
       const hint = `seed ${seed}, schedule ${schedule}`;
       const { candidate, prefix } = candidates();
       const cable = await Cable.open(`127.0.0.1:${running.port}`);
-      const [old, next] = [candidate(Number(cable.address.split(":")[1])), candidate()];
+      const [old, next] = await Promise.all([candidate(Number(cable.address.split(":")[1])), candidate()]);
       const before = (await old.campaign(never)) ?? expect.fail(hint);
       const waiting = next.campaign(never);
       const clients = await Promise.all(switches.map((_, i) => connect(i)));
@@ -188,12 +188,12 @@ describe.skipIf(etcd === undefined)("several controllers", { timeout: 180_000 },
     const network = await jobNetwork(2);
     const { candidate } = candidates();
     const ports = await Cable.open(`127.0.0.1:${running.port}`);
-    const first = await lead(candidate(Number(ports.address.split(":")[1])));
+    const first = await lead(await candidate(Number(ports.address.split(":")[1])));
     const steering = await steer(network, { state: first.state, electionId: first.electionId });
     await expect
       .poll(() => steering.notices.filter((n) => n.kind === "switch" && n.state === "ready").length, WAIT)
       .toBe(2);
-    const standby = candidate();
+    const standby = await candidate();
     const waiting = lead(standby);
     const nextAddress = `127.0.0.1:${await (await import("../../src/cli/freeport.ts")).freePort()}`;
     const controllers = [steering.address, nextAddress];

@@ -261,7 +261,8 @@ export async function listJobs(
   tls?: TlsOptions,
 ): Promise<readonly JobStatus[]> {
   return ask(controllers, tls, async (connection) => {
-    const { jobs } = await connection.unary("List", JobsService.List, {}, { timeout: TIMEOUT });
+    const { jobs, refusal } = await connection.unary("List", JobsService.List, {}, { timeout: TIMEOUT });
+    if (refusal !== undefined) throw refusalOf(refusal);
     return jobs;
   });
 }

@@ -1,7 +1,7 @@
 import { Server, ServerCredentials, type ServerWritableStream, status } from "@grpc/grpc-js";
 import type { Init } from "../../p4info/message/descriptor.ts";
 import type { FleetJobs, JobNews } from "../fleetjobs.ts";
-import type { JobStatus, LayoutsRequest, LayoutUpdate } from "./generated/jobs.ts";
+import type { JobStatus, LayoutsRequest, LayoutUpdate, ListResponse } from "./generated/jobs.ts";
 import { layoutMessage, memberOf, refusalMessage, specOf, targetOf } from "./messages.ts";
 import { JobRefusal } from "./refusal.ts";
 import { type JobsHandlers, JobsService } from "./service.ts";
@@ -113,9 +113,11 @@ export class JobServer {
         unless(answer, () => this.#jobs().move(call.request.job, targetOf(call.request))),
       Layouts: (call) => this.#stream(call),
       List: (_, answer) =>
-        answer(null, {
-          jobs: this.#options.jobs()?.desk.jobs.map((record) => this.#statusOf(record.name)) ?? [],
-        }),
+        outcome<Init<ListResponse>>(
+          async () => ({ jobs: this.#jobs().desk.jobs.map((record) => this.#statusOf(record.name)) }),
+          (refusal) => ({ refusal: refusalMessage(refusal) }),
+          answer,
+        ),
     };
   }
 

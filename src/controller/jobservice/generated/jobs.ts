@@ -233,9 +233,11 @@ export const ListRequest: MessageType<ListRequest> = new MessageType("gradplane.
 
 export interface ListResponse {
   readonly jobs: readonly JobStatus[];
+  readonly refusal?: Refusal | undefined;
 }
 export const ListResponse: MessageType<ListResponse> = new MessageType("gradplane.jobs.v1.ListResponse", () => [
   [1, "jobs", () => JobStatus, "repeated"],
+  [2, "refusal", () => Refusal],
 ]);
 
 export interface JobStatus {
