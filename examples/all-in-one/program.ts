@@ -8,7 +8,8 @@ import { drop, ecmp, hotAggregation, int32, ipv4Forwarding, priority, program } 
 export default program("all_in_one", {
   doc: "Hot-parameter aggregation, priority, selective dropping and spray in one switch.",
   ports: 32,
-  cpuPort: 192,
+  // In the pipe of the workers: the controller's resets must reach the registers that they meet.
+  cpuPort: 64,
   priorityQueues: 8,
   features: [
     ipv4Forwarding(),

@@ -1,7 +1,10 @@
 import { hotAggregation, int32, ipv4Forwarding, type NumericMode, program } from "gradplane";
 
-/** Port of the controller: where a Tofino has its CPU; BMv2 takes any number. */
-export const CPU_PORT = 192;
+/**
+ * Port of the controller: a Tofino's CPU by Ethernet, in the first pipe. Each pipe has registers of its own, and the controller's resets
+ * must reach those that the workers' packets meet. BMv2 takes any number.
+ */
+export const CPU_PORT = 64;
 
 const LANES = 32;
 

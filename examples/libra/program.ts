@@ -15,8 +15,11 @@ export const WORKERS = 32;
 /** Rows of the register grid. */
 export const ROWS = 512;
 
-/** Port of the controller: where a Tofino has its CPU; BMv2 takes any number. */
-export const CPU_PORT = 192;
+/**
+ * Port of the controller: a Tofino's CPU by Ethernet, in the first pipe. Each pipe has registers of its own, and the controller's resets
+ * must reach those that the workers' packets meet. BMv2 takes any number.
+ */
+export const CPU_PORT = 64;
 
 /** Libra's switch: IPv4 forwarding, and the hot gradients of up to 32 workers summed on the way. */
 export function libra(mode: NumericMode, lanes: number) {

@@ -48,7 +48,7 @@ const bit<2> ECN_CE      = 3;
 const bit<8> ECMP_DROP_NO_GROUP  = 1;
 const bit<8> ECMP_DROP_NO_MEMBER = 2;
 
-const bit<9> CPU_PORT = 192; // the controller's port
+const bit<9> CPU_PORT = 64; // the controller's port
 
 // Bytes of a packet without lanes and with a row, from the IPv4 header on.
 const bit<16> LENGTH_EMPTY = 44;

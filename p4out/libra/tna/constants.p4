@@ -15,7 +15,7 @@ const bit<8> FORWARDING_DROP_CHECKSUM  = 4;
 const bit<8> FORWARDING_DROP_TTL       = 5;
 const bit<8> FORWARDING_DROP_NO_ROUTE  = 6;
 
-const bit<9> CPU_PORT = 192; // the controller's port
+const bit<9> CPU_PORT = 64; // the controller's port
 
 // Bytes of a packet without lanes and with a row, from the IPv4 header on.
 const bit<16> LENGTH_EMPTY = 44;

@@ -1,6 +1,6 @@
 import type { Block, Expression, ParserState, ParserStep, Program, Statement } from "../../ir/index.ts";
 import { extractedBy, instanceOf } from "../../ir/index.ts";
-import { expressionsOf, statementsOf, targetOf } from "../../ir/walk.ts";
+import { expressionsOf, placedStatements, statementsOf, targetOf } from "../../ir/walk.ts";
 import { rewrite } from "../p4text/rewrite.ts";
 import type { Refuse } from "./refuse.ts";
 
@@ -38,12 +38,14 @@ export function egressNeeds(program: Program): EgressNeeds {
     const removed = here.filter((u) => u.how === "remove" && !(packets === "clone"));
     return new Set([...read, ...removed].map((u) => u.header));
   };
-  const clone = walk.isClone ? needed("clone") : new Set<string>();
+  // Egress need not ask what is a clone to work on clones as well.
+  const clones = walk.isClone || [...placedStatements(program)].some(([s]) => s.kind === "clone");
+  const clone = clones ? needed("clone") : new Set<string>();
   const removed = uses.filter((u) => u.how === "remove" && u.packets !== "sent").map((u) => u.header);
   return {
     clone,
     sent: needed("sent"),
-    cutFromClones: new Set(removed.filter((h) => !clone.has(h))),
+    cutFromClones: new Set(clones ? removed.filter((h) => !clone.has(h)) : []),
     ingressPort: walk.ingressPort,
     isClone: walk.isClone,
   };

@@ -79,9 +79,20 @@ export function areRelated(before: StraightStatement, s: StraightStatement): boo
 function distance(before: StraightStatement, s: StraightStatement): 0 | 1 | undefined {
   // One action runs one stateful program, and computes one index.
   if (usesIndex(before) && usesIndex(s)) return 1;
-  const apart = distanceOfData(before, s);
+  // Of what is said about where a packet goes, the last holds.
+  const apart = distanceOfData(before, s) ?? (decides(before) && decides(s) ? 0 : undefined);
   // What the hash unit moves is an action of its own.
   return apart !== undefined && (isHashed(before) || isHashed(s)) ? 1 : apart;
+}
+
+/** Whether a statement says where the packet goes, or that it goes nowhere. */
+function decides(s: StraightStatement): boolean {
+  if (s.kind === "assign")
+    return (
+      s.target.kind === "intrinsic" &&
+      (s.target.name === "egress_port" || s.target.name === "multicast_group")
+    );
+  return s.kind === "drop" || s.kind === "resubmit" || s.kind === "recirculate";
 }
 
 function distanceOfData(before: StraightStatement, s: StraightStatement): 0 | 1 | undefined {

@@ -22,7 +22,10 @@ function options(program: Program): SwitchOptions {
 }
 
 export function tnaSwitch(program: Program): Switch {
-  return new Switch(tnaDocument(lowerTna(program)), { ...options(program), personality: "tna" });
+  const lowered = lowerTna(program);
+  // A port that an entry names by chance may be one that leads back to ingress, of which v1model knows nothing.
+  const passes = lowered.recirculates || lowered.resubmission !== undefined ? {} : { maxPasses: 1 };
+  return new Switch(tnaDocument(lowered), { ...options(program), ...passes, personality: "tna" });
 }
 
 export function both(program: Program): Both {
@@ -37,7 +40,7 @@ export function comparable(program: Program, arrivals: readonly Arrival[]): read
   const probe = tnaSwitch(program);
   const hasRegisters = probe.registers.size > 0;
   return arrivals.filter(({ port, data }) => {
-    if (!(port < 64 || (port === program.cpuPort && !hasRegisters))) return false;
+    if (port > 63 && (port !== program.cpuPort || (port > 127 && hasRegisters))) return false;
     const before = probe.drops.parserError;
     probe.handle({ kind: "packet", port, data }, 0);
     return probe.drops.parserError === before;

@@ -7,11 +7,13 @@ import { alike, both, comparable } from "./bothpersonalities.ts";
 /** Programs from the seed GRADPLANE_RANDOM_SEED on, as many as GRADPLANE_RANDOM_TNA_SWITCH says. */
 const count = Number(process.env.GRADPLANE_RANDOM_TNA_SWITCH ?? "12");
 const first = Number(process.env.GRADPLANE_RANDOM_SEED ?? "1");
+/** Clones that egress did not know as such; a drop behind a port that a later stage sets. */
+const OF_OLD = [140, 208];
 
 describe("random programs for Tofino", () => {
   it("do on the tna personality what their v1model form does", () => {
     let sent = 0;
-    for (let seed = first; seed < first + count; seed++) {
+    for (const seed of [...OF_OLD, ...Array.from({ length: count }, (_, i) => first + i)]) {
       const p = randomTna(`r${seed}`, seed);
       const arrivals = comparable(p, packetsFor(p, 80, new Dice(seed)));
       const { v1model, tna } = both(p);
