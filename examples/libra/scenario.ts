@@ -52,6 +52,10 @@ export default scenario({
     reorder: { help: "probability that a frame is held back and overtaken", default: "0" },
     seed: { help: "seed of data order and faults", default: "1" },
     kill: { help: "kill the first switch half-way: yes or no", default: "yes" },
+    personality: {
+      help: "what the switches behave as: v1model, or tna with the Tofino program",
+      default: "v1model",
+    },
   },
   async run(context) {
     const { progress } = context;
@@ -60,6 +64,7 @@ export default scenario({
     const rowLimit = context.whole("rows", 1, 512);
     const seed = context.whole("seed", 0, 2 ** 31 - 1);
     const modeName = context.choice("mode", "int32", "block", "fp32", "fp16", "bf16");
+    const personality = context.choice("personality", "v1model", "tna");
     const killing = context.choice("kill", "yes", "no") === "yes";
     const faults: LinkFaults = {
       loss: context.fraction("loss"),
@@ -73,9 +78,10 @@ export default scenario({
     const built = libraOf[modeName]();
     const aggregation = built.features.find(isAggregation);
     if (aggregation === undefined) throw new Error("the program does not aggregate");
-    const files = generate(built.ir);
-    const deviceConfig = fileOf(files, `${built.name}.json`);
-    const p4info = p4infoFromBinary(fileOf(files, "p4info.bin"));
+    const files = generate(built.ir, { targets: [personality] });
+    const own = personality === "tna" ? "tna/" : "";
+    const deviceConfig = fileOf(files, `${own}${built.name}.json`);
+    const p4info = p4infoFromBinary(fileOf(files, `${own}p4info.bin`));
 
     // ---- the data, the hot keys, the plan
     progress.show("reading the corpus");
@@ -183,7 +189,13 @@ export default scenario({
       const peers = new Map(all.map((host, port) => [port, host.local.port]));
       const started = await Promise.all(
         [1, 2].map((i) =>
-          context.startSwitch({ name: `s${i}`, deviceId: BigInt(i), cpuPort: CPU_PORT, ports: peers }),
+          context.startSwitch({
+            name: `s${i}`,
+            deviceId: BigInt(i),
+            cpuPort: CPU_PORT,
+            ports: peers,
+            personality,
+          }),
         ),
       );
       for (const s of started) running.set(s.name, s);

@@ -165,6 +165,22 @@ describe("the Libra scenario", { timeout: 240_000 }, () => {
     expect(stdout).toMatch(/^Passed: \d+ RESULTs compared with the integer sum .*, 0 differ; /m);
   });
 
+  test("trains through the Tofino program on switches that behave as one, with one killed, over bad links", async () => {
+    const report = await libra(
+      "--personality",
+      "tna",
+      "--loss",
+      "0.05",
+      "--duplicate",
+      "0.05",
+      "--reorder",
+      "0.1",
+    );
+    expect(report.lanes).toBe(32);
+    expect(report.model.withSwitch).toBe(report.model.without);
+    expect(report.finishedOn).toBe("s2");
+  });
+
   test("gives the same model over links that lose, double and reorder frames, with a switch killed", async () => {
     const faults = ["--loss", "0.1", "--duplicate", "0.1", "--reorder", "0.2"];
     const report = await libra(...faults, "--seed", "3");

@@ -9,6 +9,8 @@ export interface SwitchRequest {
   readonly cpuPort: number;
   /** UDP port of 127.0.0.1 that each switch port sends to. */
   readonly ports: ReadonlyMap<number, number>;
+  /** What it behaves as; v1model when absent. */
+  readonly personality?: "v1model" | "tna";
 }
 
 export interface RunningSwitch {
@@ -42,6 +44,7 @@ export async function startSwitchProcess(request: SwitchRequest): Promise<Runnin
     `${request.cpuPort}`,
     "--grpc-server-addr",
     "127.0.0.1:0",
+    ...(request.personality === undefined ? [] : ["--personality", request.personality]),
     ...[...request.ports].flatMap(([port, peer]) => ["-i", `${port}@udp:0:${peer}`]),
   ];
   // Through the channel the switch notices the end of this process, even a violent one, and ends too.

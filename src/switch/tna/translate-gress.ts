@@ -351,7 +351,7 @@ class GressTranslator {
       withCounters: t.directCounter !== undefined,
       supportsTimeout: false,
       directMeters: meter?.name,
-      actionIds: t.actions.filter((a) => !a.defaultOnly).map((a) => ids.get(a.name) ?? 0),
+      actionIds: t.actions.map((a) => ids.get(a.name) ?? 0),
       nextByAction: new Map(t.actions.map((a) => [a.name, next])),
       nextOnHit: branches?.hit,
       nextOnMiss: branches?.miss,
