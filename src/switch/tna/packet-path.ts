@@ -51,6 +51,7 @@ export class TnaPath implements SwitchPath {
   readonly #out: GressSlots;
   readonly #bridgeBytes: number;
   readonly #takesParserErrors: boolean;
+  readonly #emitsNothing: boolean;
   readonly #ingressPool: PacketState[] = [];
   readonly #egressPool: PacketState[] = [];
   /** Resubmitted, recirculated and generated packets. */
@@ -93,6 +94,7 @@ export class TnaPath implements SwitchPath {
       document.bridge === undefined ? undefined : engine.ingress.layout.headers.get(document.bridge);
     this.#bridgeBytes = bridge?.fixedBytes ?? 0;
     this.#takesParserErrors = readsParserError(document.ingress);
+    this.#emitsNothing = document.egress.emits.length === 0 && document.egress.checksums.length === 0;
     this.#dequeued = { packet: new PacketState(engine.egress.layout), port: 0, queue: 0, depth: 0 };
   }
 
@@ -232,15 +234,18 @@ export class TnaPath implements SwitchPath {
       this.#resubmit(packet, resubmit, now);
       return;
     } else {
-      const groups = [u[slots.groupA] ?? 0, slots.groupB < 0 ? 0 : (u[slots.groupB] ?? 0)];
+      const groupA = u[slots.groupA] ?? 0;
+      const groupB = slots.groupB < 0 ? 0 : (u[slots.groupB] ?? 0);
       const isUnicast = u[slots.unicastValid] === 1;
-      if (!isUnicast && groups[0] === 0 && groups[1] === 0)
-        this.#dropped("noDestination", packet.ingressPort);
+      if (!isUnicast && groupA === 0 && groupB === 0) this.#dropped("noDestination", packet.ingressPort);
       else {
         const frame = functions.deparse(packet);
         packet.colour = u[slots.colour] ?? 0;
-        if (isUnicast) this.#enqueue(u[slots.unicastPort] ?? 0, u[slots.queue] ?? 0, 0, packet, frame, now);
-        for (const group of groups) if (group !== 0) this.#multicast(group, packet, frame, now);
+        const isAlone = groupA === 0 && groupB === 0;
+        if (isUnicast)
+          this.#enqueue(u[slots.unicastPort] ?? 0, u[slots.queue] ?? 0, 0, packet, frame, now, isAlone);
+        if (groupA !== 0) this.#multicast(groupA, packet, frame, now);
+        if (groupB !== 0) this.#multicast(groupB, packet, frame, now);
       }
     }
     this.#give(packet, this.#ingressPool);
@@ -258,10 +263,10 @@ export class TnaPath implements SwitchPath {
     const queue = packet.u[slots.queue] ?? 0;
     for (const replica of replicas)
       if (!this.#exclusions.excludes(group, replica, ids))
-        this.#enqueue(replica.port, queue, replica.instance, packet, frame, now);
+        this.#enqueue(replica.port, queue, replica.instance, packet, frame, now, false);
   }
 
-  /** Puts a copy of a packet into a queue, as the bytes with which it will come to egress. */
+  /** Puts a copy of a packet into a queue, as the bytes with which it will come to egress; `isAlone`: no other copy has them. */
   #enqueue(
     port: number,
     queue: number,
@@ -269,6 +274,7 @@ export class TnaPath implements SwitchPath {
     from: PacketState,
     frame: Uint8Array,
     now: number,
+    isAlone: boolean,
   ): void {
     const { ports, cpuPort } = this.#settings;
     const isThere =
@@ -286,8 +292,7 @@ export class TnaPath implements SwitchPath {
     packet.bytes = frame;
     packet.length = frame.length;
     packet.offset = 0;
-    // Deparsed frames are memory of the switch's own.
-    packet.ownsBytes = true;
+    packet.ownsBytes = isAlone;
     packet.ingressPort = from.ingressPort;
     packet.origin = from.origin;
     packet.passes = from.passes;
@@ -339,7 +344,7 @@ export class TnaPath implements SwitchPath {
     const frame = added.inFrontOf(packet, bytes, limit);
     const { replicas, classOfService } = session;
     for (const { port, instance } of replicas)
-      this.#enqueue(port, classOfService, instance, packet, frame, now);
+      this.#enqueue(port, classOfService, instance, packet, frame, now, replicas.length === 1);
   }
 
   // ---------------------------------------------------------------- egress
@@ -376,7 +381,11 @@ export class TnaPath implements SwitchPath {
     const mirror = (drop & 4) !== 0 ? 0 : (packet.u[slots.mirrorType] ?? 0);
     const isDropped = (drop & 1) !== 0;
     if (!isDropped || mirror !== 0) {
-      const frame = functions.deparse(packet);
+      // An egress that emits no headers leaves the bytes behind what it has parsed as they are.
+      const isAsItCame = this.#emitsNothing && packet.ownsBytes;
+      const frame = isAsItCame
+        ? packet.bytes.subarray(packet.offset, packet.length)
+        : functions.deparse(packet);
       if (mirror !== 0) this.#mirrorEgress(packet, mirror, frame, now);
       if (!isDropped && leadsBack(port)) this.#recirculate(packet, frame, port, now);
       else if (!isDropped) {

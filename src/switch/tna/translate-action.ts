@@ -53,6 +53,7 @@ export class ActionTranslator {
     action: Pick<Action, "updates" | "units"> & { readonly path: string },
     prefix: string,
     parameters: ReadonlyMap<string, EngineExpression>,
+    out: Primitives = new Primitives(action.path),
   ) {
     this.#parts = parts;
     this.#owner = owner;
@@ -62,7 +63,7 @@ export class ActionTranslator {
     this.#units = new Map(action.units.map((u) => [u.local, u]));
     const locals: Locals = (name) => this.#parameters.get(name) ?? this.#variables.get(name);
     this.#scope = { fields: parts.fields, locals };
-    this.out = new Primitives(action.path);
+    this.out = out;
   }
 
   steps(steps: readonly Step[]): void {
@@ -231,11 +232,11 @@ export class ActionTranslator {
     const array = { kind: "named", object: "register_array", name: register.name, path } as const;
     const index = this.#data(s.index);
     // A cell that is not there reads as 0.
-    out.assign(cell, constant(0n, path));
+    if (reaches(s.index) >= register.size) out.assign(cell, constant(0n, path));
     out.add("register_read", cell, array, index);
     const type = update.outputType ?? register.type;
     const result = fields.hidden(`result_${type.kind}${type.width}`, type);
-    if (s.into !== undefined) out.assign(result, constant(0n, path));
+    if (s.into !== undefined && !setsResultFirst(update.body)) out.assign(result, constant(0n, path));
     this.#cell(update.body, cell, result);
     if (writesCell(update.body)) out.add("register_write", array, index, cell);
     if (s.into === undefined) return;
@@ -265,6 +266,18 @@ export function colourOf(meter: string): string {
 
 export function colourField(fields: Fields, meter: string): EngineExpression {
   return fields.hidden(colourOf(meter), COLOUR);
+}
+
+/** The largest value that an index can have. */
+function reaches(index: Expression): number {
+  return index.kind === "constant" ? Number(index.value) : 2 ** index.type.width - 1;
+}
+
+/** What is handed out is 0 where nothing is said. */
+function setsResultFirst(body: readonly CellStatement[]): boolean {
+  const first = body.find((s) => s.kind === "if" || s.target === "result");
+  const last = body.at(-1);
+  return first?.kind === "set" || (last?.kind === "set" && last.target === "result");
 }
 
 function writesCell(body: readonly CellStatement[]): boolean {

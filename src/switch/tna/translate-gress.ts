@@ -182,26 +182,50 @@ class GressTranslator {
 
   /** Adds a block that goes on to `next`, and gives the name of its first node. */
   #block(block: Block, next: string | null, scope: Scope, open: readonly string[]): string | null {
-    return block.reduceRight<string | null>((after, s) => this.#statement(s, after, scope, open), next);
+    let after = next;
+    let run: Straight[] = [];
+    const flush = (): void => {
+      if (run.length > 0) after = this.#straight(run.toReversed(), after, scope);
+      run = [];
+    };
+    for (const s of block.toReversed()) {
+      if (s.kind === "steps" || s.kind === "callAction") {
+        run.push(s);
+        continue;
+      }
+      flush();
+      after = this.#statement(s, after, scope, open);
+    }
+    flush();
+    return after;
+  }
+
+  /** Statements that follow each other whatever happens, as one action of the engine. */
+  #straight(run: readonly Straight[], next: string | null, scope: Scope): string | null {
+    const [first] = run;
+    const name = this.#name(scope, first?.kind === "callAction" ? first.action : "steps");
+    const out = new Primitives(first?.path ?? scope.prefix);
+    for (const s of run) {
+      if (s.kind === "callAction") this.#callAction(s, scope, out);
+      else {
+        const none = { updates: [], units: [], path: s.path };
+        new ActionTranslator(this.#parts, scope.owner, none, name, new Map(), out).steps(s.steps);
+      }
+    }
+    return this.#call(name, out.list, next, out.path);
   }
 
   #name(scope: Scope, what: string): string {
     return `${scope.prefix}: ${what} ${this.#nodes++}`;
   }
 
-  #statement(s: Statement, next: string | null, scope: Scope, open: readonly string[]): string | null {
+  #statement(
+    s: Exclude<Statement, Straight>,
+    next: string | null,
+    scope: Scope,
+    open: readonly string[],
+  ): string | null {
     switch (s.kind) {
-      case "steps": {
-        const steps = new ActionTranslator(
-          this.#parts,
-          scope.owner,
-          NO_UNITS(s.path),
-          scope.prefix,
-          new Map(),
-        );
-        steps.steps(s.steps);
-        return this.#call(this.#name(scope, "steps"), steps.out.list, next, s.path);
-      }
       case "if": {
         const name = this.#name(scope, "if");
         this.#conditionals.push({
@@ -225,8 +249,6 @@ class GressTranslator {
         const inner: Scope = { owner: control, body: control, prefix: control.name };
         return this.#block(control.block, next, inner, [...open, control.name]);
       }
-      case "callAction":
-        return this.#callAction(s, next, scope);
       case "exit":
         return null;
     }
@@ -249,11 +271,7 @@ class GressTranslator {
     return id;
   }
 
-  #callAction(
-    s: Extract<Statement, { kind: "callAction" }>,
-    next: string | null,
-    scope: Scope,
-  ): string | null {
+  #callAction(s: Extract<Statement, { kind: "callAction" }>, scope: Scope, out: Primitives): void {
     const action = scope.body.actions.find((a) => a.local === s.action);
     if (action === undefined)
       throw new SwitchConfigError("UNKNOWN_NAME", s.path, `there is no action "${s.action}" here`);
@@ -266,13 +284,11 @@ class GressTranslator {
     const parameters = new Map(
       action.parameters.map((p) => [p.name, this.#fields.hidden(`${action.name}(${p.name})`, p.type)]),
     );
-    const made = new ActionTranslator(this.#parts, scope.owner, action, action.name, parameters);
     s.arguments.forEach((a, i) => {
       const to = parameters.get(action.parameters[i]?.name ?? "");
-      if (to !== undefined) made.out.assign(to, data(a, { fields: this.#fields, locals: () => undefined }));
+      if (to !== undefined) out.assign(to, data(a, { fields: this.#fields, locals: () => undefined }));
     });
-    made.steps(action.steps);
-    return this.#call(this.#name(scope, action.local), made.out.list, next, s.path);
+    new ActionTranslator(this.#parts, scope.owner, action, action.name, parameters, out).steps(action.steps);
   }
 
   // ---------------------------------------------------------------- tables
@@ -500,7 +516,7 @@ interface Scope {
   readonly prefix: string;
 }
 
-const NO_UNITS = (path: string) => ({ updates: [], units: [], path });
+type Straight = Extract<Statement, { readonly kind: "steps" | "callAction" }>;
 
 function matchTypeOf(kinds: readonly MatchKind[]): EngineTable["matchType"] {
   if (kinds.includes("range")) return "range";
