@@ -56,10 +56,7 @@ parser SwitchEgressParser(packet_in packet,
         packet.extract(eg_intr_md);
         meta = {...};
         packet.extract(hdr.bridge);
-        transition select(hdr.bridge.origin) {
-            ORIGIN_CLONE: parse_start_of_clone;
-            default: parse_start;
-        }
+        transition parse_start;
     }
 
     state parse_start {
@@ -75,23 +72,6 @@ parser SwitchEgressParser(packet_in packet,
     }
 
     state parse_ipv4 {
-        packet.extract(hdr.ipv4);
-        transition accept;
-    }
-
-    state parse_start_of_clone {
-        transition parse_ethernet_of_clone;
-    }
-
-    state parse_ethernet_of_clone {
-        packet.extract(hdr.ethernet);
-        transition select(hdr.ethernet.ether_type) {
-            ETHERTYPE_IPV4: parse_ipv4_of_clone;
-            default: accept;
-        }
-    }
-
-    state parse_ipv4_of_clone {
         packet.extract(hdr.ipv4);
         transition accept;
     }

@@ -43,7 +43,7 @@ export function withTofinoExterns(program: Program, refuse: Refuse): Program {
       case "hash":
         return hash(s, keep, refuse);
       case "random":
-        return random(s, refuse);
+        return random(s, keep, refuse);
       case "digest":
         return digest(s, control, keep);
       default:
@@ -143,7 +143,7 @@ function identity(s: Hash, bits: number): readonly StraightStatement[] {
   return [{ kind: "assign", target: s.into, value: whole, ...placed(s) }];
 }
 
-function random(s: Random, refuse: Refuse): readonly StraightStatement[] {
+function random(s: Random, keep: Keep, refuse: Refuse): readonly StraightStatement[] {
   const { low, high, into } = s;
   if (low.kind !== "constant" || high.kind !== "constant") {
     if (isAtom(low) && sameAtom(low, high))
@@ -157,19 +157,17 @@ function random(s: Random, refuse: Refuse): readonly StraightStatement[] {
     return [];
   }
   if (bits === 0) return [set(into, low.value, s)];
-  const type = into.type;
+  const drawn = { ...s, low: { ...low, value: 0n }, high: { ...high, value: (1n << BigInt(bits)) - 1n } };
+  const { type } = into;
+  if (widthOf(type) === bits && low.value === 0n) return [drawn];
+  // The unit hands over its bits alone, and what is set beside them in one container is more than an action can do at once.
+  const place = keep("drawn", bit(bits), "a random number");
+  const wide: Expression = { kind: "cast", type, operand: place };
+  const value: Expression =
+    low.value === 0n ? wide : { kind: "binary", type, operator: "+", left: wide, right: low };
   return [
-    { ...s, low: { ...low, value: 0n }, high: { ...high, value: (1n << BigInt(bits)) - 1n } },
-    ...(low.value === 0n
-      ? []
-      : [
-          {
-            kind: "assign" as const,
-            target: into,
-            value: { kind: "binary" as const, type, operator: "+" as const, left: into, right: low },
-            ...placed(s),
-          },
-        ]),
+    { ...drawn, into: place },
+    { kind: "assign", target: into, value, ...placed(s) },
   ];
 }
 

@@ -68,7 +68,7 @@ import type { Refuse } from "./refuse.ts";
 import { tnaWords } from "./reserved.ts";
 import { checkRegister, indexOf } from "./salu.ts";
 import { atomsOf, type Bits, stagesOf } from "./stages.ts";
-import { sizeOf } from "./tablesize.ts";
+import { entriesOf, sizeOf } from "./tablecontents.ts";
 
 /**
  * Brings a checked program into the form that Tofino 1 has. What Tofino cannot do is in `findings`; then the rest is not to be used.
@@ -517,6 +517,7 @@ class ProgramLowering {
     return {
       ...t,
       size: sizeOf(t),
+      constEntries: entriesOf(t),
       key: t.key.map((k) => ({
         ...k,
         expression: withChecksums(k.expression, { checksumFlags: this.#checksumFlags }),

@@ -217,6 +217,8 @@ function egressParser(
   { bridge, hasMetadata }: ParserInput,
 ): TnaParser {
   const names = new Names(["start", "accept", "reject"]);
+  // Where egress treats clones as it does other packets, one way leads to both.
+  const isAlike = textOf(sent) === textOf(cloned);
   const both = sent.length > 0 && cloned.length > 0;
   const renamed = (states: readonly ParserState[], suffix: string): readonly TnaState[] => {
     const map = new Map(
@@ -239,10 +241,10 @@ function egressParser(
     });
   };
   const sentStates = renamed(sent, "sent");
-  const clonedStates = renamed(cloned, both ? "of_clone" : "clone");
+  const clonedStates = isAlike ? [] : renamed(cloned, both ? "of_clone" : "clone");
   const first: readonly Opening[] = [{ kind: "intrinsicMetadata" }, ...cleared(hasMetadata)];
   const sentTo = sentStates[0]?.name ?? "accept";
-  const clonedTo = clonedStates[0]?.name ?? "accept";
+  const clonedTo = isAlike ? sentTo : (clonedStates[0]?.name ?? "accept");
   const isClone = { name: ORIGIN_CLONE, type: { kind: "bit", width: 8 } } as const;
   const start: TnaState = {
     name: "start",
@@ -262,6 +264,10 @@ function egressParser(
           },
   };
   return { checksums: [], states: [start, ...sentStates, ...clonedStates] };
+}
+
+function textOf(states: readonly ParserState[]): string {
+  return JSON.stringify(states, (_, v: unknown) => (typeof v === "bigint" ? v.toString() : v));
 }
 
 /** Where the mirror session must cut clones, because egress takes a header off them that it does not parse. */

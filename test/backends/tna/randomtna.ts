@@ -417,7 +417,7 @@ class RandomControl {
   }
 
   #entries(key: Table["key"], actions: readonly Action[]): Table["constEntries"] {
-    return [1, 2, 3].map((n) => ({
+    const made = [1, 2, 3].map((n) => ({
       ...this.#call(actions),
       keys: key.map((k): KeySet => {
         const width = widthOf(k.expression.type);
@@ -434,6 +434,9 @@ class RandomControl {
         }
       }),
     }));
+    const isNew = (e: (typeof made)[number], i: number): boolean =>
+      made.findIndex((other) => textOf(other.keys) === textOf(e.keys)) === i;
+    return made.filter(isNew);
   }
 
   #condition(): Expression {
@@ -490,4 +493,8 @@ class RandomControl {
         return this.#straight([], true);
     }
   }
+}
+
+function textOf(keys: readonly KeySet[]): string {
+  return keys.flatMap((k) => Object.entries(k).map(([name, v]) => `${name} ${v}`)).join();
 }

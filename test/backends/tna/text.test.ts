@@ -34,6 +34,7 @@ const files = (p: Program): ReadonlyMap<string, string> =>
       path.startsWith("tna/") && typeof text === "string" ? [[path, text] as const] : [],
     ),
   );
+const g = field("g", "g", bit(8));
 const all = (p: Program): string => [...files(p).values()].join("");
 
 describe("the P4 text of TNA", () => {
@@ -189,5 +190,27 @@ describe("the P4 text of TNA", () => {
     expect(text).toContain("hdr.bridge.class = 5;");
     expect(text).toContain("if (hdr.bridge.class == 5) {");
     expect(text).not.toContain("meta.class");
+  });
+
+  it.each([
+    ["all packets alike", []],
+    ["clones in their own way", [when(intrinsic("is_clone"), [assign(g, constant(2, bit(8)))])]],
+  ])("finds the headers of clones again where egress treats %s", (_, more) => {
+    const p = program("cloning", {
+      headerTypes: ["f", "g"].map((name) => ({ name, fields: [{ name, type: bit(8) }] })),
+      headers: ["f", "g"].map((name) => ({ name, headerType: name })),
+      parser: [
+        { name: "start", steps: [extract("f")], transition: { kind: "goto", next: "second" } },
+        { name: "second", steps: [extract("g")], transition: { kind: "goto", next: "accept" } },
+      ],
+      ingress: [{ kind: "clone", session: constant(7, bit(32)) }],
+      egress: [assign(field("f", "f", bit(8)), constant(1, bit(8))), ...more],
+      deparser: ["f", "g"],
+    });
+    const parser = files(p).get("tna/parser.p4") ?? "";
+    const egress = parser.slice(parser.indexOf("parser SwitchEgressParser"));
+    expect(egress).not.toContain("ORIGIN_CLONE: accept");
+    expect(egress.includes("ORIGIN_CLONE")).toBe(more.length > 0);
+    expect(egress.match(/packet\.extract\(hdr\.f\)/g)).toHaveLength(more.length > 0 ? 2 : 1);
   });
 });

@@ -41,6 +41,7 @@ struct metadata_t {
     bit<2> entry_colour;
     bit<2> flow_colour;
     bit<2> volume_colour;
+    bit<4> drawn;          // a random number
     bit<9> big_port;       // of digest big
     bit<32> seen_a;        // of digest seen
     bit<16> seen_signed;   // of digest seen

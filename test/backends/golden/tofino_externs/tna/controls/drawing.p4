@@ -12,19 +12,32 @@ control Drawing(inout headers_t hdr,
     @name(".drawing.step_1")
     action step_1() {
         hdr.op.drawn = hdr.op.d;
-        meta.low = (bit<8>)step_1_random.get();
+        meta.drawn = step_1_random.get();
     }
 
     @name(".drawing.step_1_2")
     action step_1_2() {
+        @in_hash {
+            meta.low = 4w0 ++ meta.drawn;
+        }
+    }
+
+    @name(".drawing.step_1_3")
+    action step_1_3() {
         meta.low = meta.low + 16;
+    }
+
+    @name(".drawing.step_1_4")
+    action step_1_4() {
+        hdr.op.kind = hdr.op.kind ^ 64;
     }
 
     apply {
         step_1();
         step_1_2();
+        step_1_3();
         if (meta.low >= 16 && meta.low < 32) {
-            hdr.op.kind = hdr.op.kind ^ 64;
+            step_1_4();
         }
     }
 }
