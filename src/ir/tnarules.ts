@@ -101,6 +101,10 @@ export const tnaRules = {
     "metadata kept twice on one way through the parser",
     "Tofino's parser writes a field once for each packet: keep the second value in a field of its own, and choose in ingress",
   ),
+  GP1863: error(
+    "action profile without data",
+    "Tofino's compiler has profiles for actions with parameters alone: give one of the table's actions a parameter, or leave the profile out",
+  ),
   GP1899: error(
     "refused by Tofino's own compiler",
     "what it says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",

@@ -47,6 +47,16 @@ export function checkProgram(program: Program, refuse: Refuse): void {
     const next = t.kind === "goto" ? [t.next] : [...t.cases.map((c) => c.next), t.otherwise];
     if (next.includes("reject")) refuse("GP1814", `state ${state.name} rejects packets`, state.at);
   }
+  for (const c of program.controls)
+    for (const t of c.tables) {
+      const hasData = c.actions.some((a) => t.actions.includes(a.name) && a.parameters.length > 0);
+      if (t.implementation !== undefined && !hasData)
+        refuse(
+          "GP1863",
+          `no action of table ${t.name}, whose entries are in ${t.implementation}, has data`,
+          t.at,
+        );
+    }
   for (const c of program.checksums) {
     // Those are looked at where they are made incremental.
     if (isBeyondHeader(c)) continue;

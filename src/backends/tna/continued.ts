@@ -47,7 +47,7 @@ export function continued(program: Program, refuse: Refuse): Program {
           : split(
               a,
               tables.some((t) => usesStateAfter(a, t, c.actions)),
-              tables.some((t) => handsOutTooMuch(t, c.actions)),
+              tables.some((t) => t.defaultAction.action === a.name || handsOutTooMuch(t, c.actions)),
               (s) => tables.some((t) => isMeterOf(s, t)),
             );
       if (parts === undefined) continue;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkTna } from "../../../src/backends/index.ts";
 import type {
+  ActionParameter,
   BitType,
   Control,
   Expression,
@@ -370,6 +371,18 @@ describe("what Tofino cannot do is refused with a code", () => {
       apply: names.map((digest) => ({ kind: "digest", digest, values: fields.map(() => x) })),
     });
     expect(codes(p)).toEqual(["GP1843"]);
+  });
+
+  it("GP1863 members of a profile that hold no data", () => {
+    const p = (parameters: readonly ActionParameter[]) =>
+      withControl({
+        actionProfiles: [{ name: "c.members", size: 16 }],
+        actions: [action("c.a", parameters, [assign(x, y)]), action("c.b", [], [assign(x, z)])],
+        tables: [table("c.t", [["x", x, "exact"]], ["c.a", "c.b"], { implementation: "c.members" })],
+        apply: [apply("c.t")],
+      });
+    expect(codes(p([]))).toEqual(["GP1863"]);
+    expect(codes(p([{ name: "p", type: u8 }]))).toEqual([]);
   });
 
   it("GP1860 NoAction in a table with a counter", () => {
