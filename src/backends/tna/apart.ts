@@ -44,6 +44,9 @@ export function usesStateAfter(a: Action, table: Table, actions: readonly Action
   const all = actions
     .filter((other) => table.actions.includes(other.name) || table.defaultAction.action === other.name)
     .flatMap((other) => other.body.filter(isStateful));
+  // A meter's colour comes by the bus that counters are addressed by.
+  const hasCounter = table.directCounter !== undefined || all.some(isCount);
+  if (hasCounter && own.some((s) => s.kind === "meter")) return true;
   return own.some((s) => all.some((other) => isCount(other) === isCount(s) && cellOf(other) !== cellOf(s)));
 }
 
