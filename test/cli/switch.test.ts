@@ -61,6 +61,42 @@ describe("gradplane switch", { timeout: 60_000 }, () => {
     expect(await it.end).toMatchObject({ status: 0, stderr: "" });
   });
 
+  test("runs the Tofino program as a Tofino, on device ports", async () => {
+    const files = [
+      "--json",
+      join(root, "p4out/libra/tna/libra.json"),
+      "--p4info",
+      join(root, "p4out/libra/tna/p4info.bin"),
+    ];
+    const it = await startSwitch(
+      "--personality",
+      "tna",
+      ...files,
+      "-i",
+      "0@udp",
+      "-i",
+      "128@udp",
+      "--cpu-port",
+      "64",
+    );
+    const client = await connect(it.ready.grpc);
+    expect((await client.useProgram()).info.pkgInfo?.arch).toBe("tna");
+    expect((await client.arbitrate(1n)).isPrimary).toBe(true);
+    it.child.kill("SIGTERM");
+    expect(await it.end).toMatchObject({ status: 0, stderr: "" });
+    for (const [args, reason] of [
+      [["-i", "100@udp"], "-i: a Tofino with 2 pipes has no port 100"],
+      [["-i", "256@udp"], "-i: a Tofino with 2 pipes has no port 256"],
+      [["--pipes", "3"], '--pipes is "3"; a Tofino has 2 or 4'],
+      [["--on", "bmv2"], "simple_switch_grpc is v1model only"],
+    ] as const)
+      await expect(switchVerb.run(["--no-p4", "--personality", "tna", ...args])).rejects.toThrow(reason);
+    const wrong = [...PROGRAM, join(root, "p4out/libra/p4info.bin"), "--personality", "tna", ...ANY_ADDRESS];
+    const { status, stderr } = await gradplane(["switch", ...wrong]);
+    expect(status).toBe(1);
+    expect(stderr).toContain("no program for the tna personality");
+  });
+
   test("two run side by side, each its own device", async () => {
     const [one, two] = await Promise.all([
       startSwitch("--no-p4", "-i", "0@udp", "--device-id", "1"),
@@ -366,6 +402,8 @@ describe("wrong arguments of gradplane switch", () => {
     ["--grpc-server-addr", "9559", '--grpc-server-addr is "9559"; write HOST:PORT'],
     ["--grpc-server-cert", "cert.pem", "certificates have no effect without --grpc-server-ssl"],
     ["--on", "hardware", '--on is "hardware"; it is embedded or bmv2'],
+    ["--personality", "tofino", '--personality is "tofino"; it is v1model or tna'],
+    ["--pipes", "2", "--pipes: only a Tofino (--personality tna) has pipes"],
     ["--p4info", "p4info.bin", "--json FILE and --p4info FILE go together"],
   ])("%s %s", async (option, value, reason) => {
     await refuses(["--no-p4", option, value], reason);
