@@ -1,5 +1,6 @@
 import {
   Client,
+  type ClientDuplexStream,
   type ClientOptions,
   type ClientReadableStream,
   credentials,
@@ -151,7 +152,11 @@ export class Connection {
 
   /** The bidirectional stream. The caller must listen to its errors. */
   stream(): StreamChannel {
-    const method = P4RuntimeService.StreamChannel;
+    return this.duplex(P4RuntimeService.StreamChannel);
+  }
+
+  /** Any bidirectional stream. The caller must listen to its errors. */
+  duplex<Request, Response>(method: Method<Request, Response>): ClientDuplexStream<Init<Request>, Response> {
     return this.#client.makeBidiStreamRequest(
       method.path,
       method.requestSerialize,

@@ -30,7 +30,7 @@ export class SideChannelError extends Error {
  * on every kind of switch. Calls of one channel are carried out in their order.
  */
 export interface SideChannel {
-  readonly kind: "embedded" | "bmv2";
+  readonly kind: "embedded" | "bmv2" | "tofino";
   readonly address: string;
   /** The rate of a port, or of all. On BMv2 it is the rate of each of its queues. */
   setPortRate(port: number | undefined, rate: Rate): Promise<void>;

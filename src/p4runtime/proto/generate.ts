@@ -23,6 +23,7 @@ const MODULES: Readonly<Record<string, string>> = {
   "p4/v1/p4data.proto": "p4runtime/proto/generated/p4data.ts",
   "p4/v1/p4runtime.proto": "p4runtime/proto/generated/p4runtime.ts",
   "jobs.proto": "controller/jobservice/generated/jobs.ts",
+  "bfruntime.proto": "controller/sidechannel/bfruntime/generated/bfruntime.ts",
 };
 
 const INT64 = 3;
