@@ -43,15 +43,41 @@ export function fitsGateways(e: Expression, layout: Layout): boolean {
 }
 
 function hasRows(e: Expression, layout: Layout): boolean {
+  return rowsOf(e)?.every((r) => isInOne(r.tests.map((t) => asked(t, layout)))) ?? false;
+}
+
+/** The rows without inequalities; undefined where the compiler gives up. */
+function rowsOf(e: Expression): readonly Row[] | undefined {
   let rows = reduced([
     ...waysOf(e).map((tests): Row => ({ tests, answer: true })),
     { tests: [], answer: false },
   ]);
   for (let trial = 0; rows.some((r) => r.tests.some(isInequality)); trial++) {
-    if (trial >= MAX_TRIALS || rows.length > MAX_ROWS) return false;
+    if (trial >= MAX_TRIALS || rows.length > MAX_ROWS) return undefined;
     rows = reduced(withoutInequalities(rows));
   }
-  return rows.every((r) => isInOne(r.tests.map((t) => asked(t, layout))));
+  return rows;
+}
+
+/** How many gateways the compiler makes of the condition: rows that do not fit into one with those before go to the next. */
+export function gatewaysFor(e: Expression, layout: Layout): number {
+  let rows: readonly Row[] | undefined;
+  try {
+    rows = rowsOf(e);
+  } catch (error) {
+    if (!(error instanceof TooMany)) throw error;
+  }
+  let count = 1;
+  let together: readonly Asked[] = [];
+  for (const row of rows ?? []) {
+    const tests = row.tests.map((t) => asked(t, layout));
+    if (together.length > 0 && !isInOne([...together, ...tests])) {
+      count++;
+      together = [];
+    }
+    together = [...together, ...tests];
+  }
+  return count;
 }
 
 /** The rows with those that have inequalities turned round, behind all others (p4c's CanonGatewayExpr::removeNotEquals). */

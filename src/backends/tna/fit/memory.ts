@@ -89,6 +89,17 @@ export function sum(a: Need, b: Need): Need {
   };
 }
 
+/** Bits that one unit of hash distribution hands out. */
+const UNIT_BITS = 16;
+
+/** Units of hash distribution that tables of a stage take: for each index, and each move of bits, that there is. */
+export function hashUnits(tables: readonly FitTable[]): number {
+  const indexes = new Map(
+    tables.flatMap((t) => t.indexes.map((i) => [`${t.gress} ${i.text}`, i.bits] as const)),
+  );
+  return [...indexes.values()].reduce((n, bits) => n + Math.ceil(bits / UNIT_BITS), 0);
+}
+
 export function isTernary(t: FitTable): boolean {
   return t.table?.key.some((k) => k.match !== "exact") ?? false;
 }

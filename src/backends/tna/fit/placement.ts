@@ -1,6 +1,6 @@
 import { STAGE_LIMITS, TOFINO_STAGES } from "../verify/figures.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { isDirect, type Need, NOTHING, needOf, sum } from "./memory.ts";
+import { hashUnits, isDirect, type Need, NOTHING, needOf, sum } from "./memory.ts";
 import type { FitProgram, FitSequence, FitTable, Memory } from "./tables.ts";
 
 /** A logical table in its stage. */
@@ -151,7 +151,7 @@ class Placing {
     };
   }
 
-  /** A table that must be where its register or counter is, and found no place in the stage that is about to be left. */
+  /** A table that must be where its register or meter is, and found no place in the stage that is about to be left. */
   #torn(): Unplaced | undefined {
     for (const { table } of this.#here)
       for (const other of this.#sharers.get(table) ?? [])
@@ -253,7 +253,7 @@ class Placing {
     return this.#deps.before(t).every((d) => d.before === without || this.#done.has(d.before));
   }
 
-  /** Whether all that the tables wait for that use the same register or counter has its place. */
+  /** Whether all that the tables wait for that use the same register or meter has its place. */
   #canShare(table: FitTable): boolean {
     return (this.#sharers.get(table) ?? []).every((t) =>
       this.#deps.before(t).every((d) => d.kind === "order" || this.#done.has(d.before)),
@@ -290,7 +290,7 @@ class Placing {
     let lacks = "";
     for (const [stage, here] of attempts) {
       const whole = this.#need(table, condition, rest, here);
-      const missing = lack(here, whole);
+      const missing = lack(here, whole, table);
       if (missing === undefined) return { ...base, stage, need: whole, isPart: false, ...sized(rest) };
       lacks = missing;
       const part = this.#part(table, condition, rest, here);
@@ -311,7 +311,7 @@ class Placing {
     let [low, high] = [0, rest];
     while (high - low > 512) {
       const middle = Math.floor((low + high) / 2);
-      if (lack(here, this.#need(table, condition, middle, here)) === undefined) low = middle;
+      if (lack(here, this.#need(table, condition, middle, here), table) === undefined) low = middle;
       else high = middle;
     }
     if (low < 512) return undefined;
@@ -452,11 +452,12 @@ export function mergeChoices(condition: FitTable, deps: Dependencies): readonly 
   );
 }
 
-/** For each table the others that use one of its registers or counters: all have to be in one stage. */
+/** For each table the others that use one of its registers or meters: all have to be in one stage. Of counters each stage has its own. */
 function sharersIn({ tables }: FitProgram): ReadonlyMap<FitTable, readonly FitTable[]> {
   const users = new Map<Memory, FitTable[]>();
   for (const t of tables)
-    for (const m of t.memories) if (!isDirect(m)) users.set(m, [...(users.get(m) ?? []), t]);
+    for (const m of t.memories)
+      if (m.kind === "register" || m.kind === "meter") users.set(m, [...(users.get(m) ?? []), t]);
   const sharers = new Map<FitTable, FitTable[]>();
   for (const all of users.values())
     for (const t of all)
@@ -476,8 +477,18 @@ function sized(entries: number | undefined): { readonly entries?: number } {
   return entries === undefined ? {} : { entries };
 }
 
+const HASH_GROUPS = 8;
+/** Units of hash distribution that one hash function feeds. */
+const UNITS_OF_A_GROUP = 3;
+
+/** Hash functions of a stage: one for each exact table, and those behind hash distribution. */
+function hashGroups(here: readonly Placed[], need: Need, table: FitTable): number {
+  const exact = [...here.map((p) => p.need), need].filter((n) => n.hashWays > 0).length;
+  return exact + Math.ceil(hashUnits([...here.map((p) => p.table), table]) / UNITS_OF_A_GROUP);
+}
+
 /** The first thing that a stage with these tables does not have for one more. */
-function lack(here: readonly Placed[], need: Need): string | undefined {
+function lack(here: readonly Placed[], need: Need, table: FitTable): string | undefined {
   if (here.length + 1 > STAGE_LIMITS.logicalTables) return `${STAGE_LIMITS.logicalTables} logical tables`;
   const all = here.map((p) => p.need).reduce(sum, need);
   const limits: readonly (readonly [number, number, string])[] = [
@@ -489,6 +500,12 @@ function lack(here: readonly Placed[], need: Need): string | undefined {
     [all.exactBytes, STAGE_LIMITS.exactCrossbarBytes, "bytes of exact keys"],
     [all.ternaryBytes, STAGE_LIMITS.ternaryCrossbarBytes, "bytes of ternary keys"],
     [all.gateways, STAGE_LIMITS.gateways, "gateways"],
+    [
+      hashUnits([...here.map((p) => p.table), table]),
+      STAGE_LIMITS.hashDistributionUnits,
+      "units of hash distribution",
+    ],
+    [hashGroups(here, need, table), HASH_GROUPS, "hash functions for exact tables and hash distribution"],
   ];
   const found = limits.find(([used, of]) => used > of);
   return found === undefined ? undefined : `${found[1]} ${found[2]}`;

@@ -8,7 +8,7 @@ import { type ContainerFigures, TOFINO_STAGES } from "../verify/figures.ts";
 import { costliestChain } from "./chain.ts";
 import { type ContainerBits, containerNeed } from "./containers.ts";
 import { Dependencies, type Dependency } from "./dependencies.ts";
-import { type Need, NOTHING, sum } from "./memory.ts";
+import { hashUnits, type Need, NOTHING, sum } from "./memory.ts";
 import { type Placed, placement } from "./placement.ts";
 import { type FitTable, fitTables } from "./tables.ts";
 
@@ -138,7 +138,7 @@ function shared(here: readonly Placed[]): Pick<FitStage, "crossbarBytes" | "hash
   const ways = here.reduce((n, p) => n + p.need.hashBits, 0);
   return {
     crossbarBytes: bytes.size,
-    hashUnits: indexes.size,
+    hashUnits: hashUnits(tables),
     hashBits: ways + [...indexes.values()].reduce((n, b) => n + b, 0),
   };
 }

@@ -1,7 +1,9 @@
 import type { Expression, SourceLocation } from "../../../ir/index.ts";
-import { widthOf } from "../../../ir/index.ts";
+import { expressionsOfState, widthOf } from "../../../ir/index.ts";
 import { deep } from "../../../ir/walk.ts";
 import { cellExpressions, effectsOf, keysOf, readsOf } from "../effects.ts";
+import { gatewaysFor } from "../gateways.ts";
+import { Layout } from "../layout.ts";
 import { childrenOf, Scopes } from "../levels.ts";
 import type {
   Gress,
@@ -99,6 +101,8 @@ class Builder {
   readonly #profiles = new Map<string, readonly Memory[]>();
   readonly #program: TnaProgram;
   readonly #oddFields: ReadonlySet<string>;
+  readonly #layout: Layout;
+  readonly #unread: ReadonlySet<string>;
 
   constructor(program: TnaProgram) {
     this.#oddFields = new Set(
@@ -106,6 +110,8 @@ class Builder {
     );
     this.#program = program;
     this.#scopes = new Scopes(program);
+    this.#layout = new Layout(program.source);
+    this.#unread = unreadMetadata(program, this.#scopes);
     for (const c of program.controls) {
       for (const r of c.registers)
         this.#memories.set(`${c.name} ${r.local}`, {
@@ -153,6 +159,7 @@ class Builder {
           take(this.#scopes.block(control), control);
         } else if (s.kind === "steps") {
           for (const step of s.steps) {
+            if (this.#isUnseen(step)) continue;
             const last = pieces.at(-1);
             if (last?.kind === "steps" && this.#combine(last, step, inScope)) last.steps.push(step);
             else pieces.push({ kind: "steps", steps: [step], scope: inScope });
@@ -200,28 +207,44 @@ class Builder {
     switch (s.kind) {
       case "if": {
         if (childrenOf(s).length === 0) return [];
-        const next: FitSequence[] = [];
-        const table = this.#add({
-          gress,
-          kind: "condition",
-          name: "",
-          at: s.condition.at ?? this.#placeOfControl(scope),
-          reads: readsOf(s.condition, gress),
-          writes: [],
-          condition: s.condition,
-          actions: [],
-          memories: [],
-          indexes: [],
-          crossbar: readsOf(s.condition, gress),
-          next,
-          around,
-        });
-        for (const branch of [s.whenTrue, s.whenFalse]) this.#branch(branch, scope, around, table, next);
-        return [table];
+        const read = readsOf(s.condition, gress);
+        const asking = (within: readonly Around[], next: FitSequence[]): FitTable =>
+          this.#add({
+            gress,
+            kind: "condition",
+            name: "",
+            at: s.condition.at ?? this.#placeOfControl(scope),
+            reads: read,
+            writes: [],
+            condition: s.condition,
+            actions: [],
+            memories: [],
+            indexes: [],
+            crossbar: read,
+            next,
+            around: within,
+          });
+        // What is too much for one gateway is asked by several, one behind the other.
+        let within = around;
+        let next: FitSequence[] = [];
+        let last = asking(within, next);
+        const first = last;
+        for (let more = gatewaysFor(s.condition, this.#layout) - 1; more > 0; more--) {
+          const tables: FitTable[] = [];
+          const sequence: FitSequence = { tables };
+          next.push(sequence);
+          within = [...within, { sequence, of: last }];
+          next = [];
+          last = asking(within, next);
+          tables.push(last);
+        }
+        for (const branch of [s.whenTrue, s.whenFalse]) this.#branch(branch, scope, within, last, next);
+        return [first];
       }
       case "callAction": {
         const action = objects.actions.get(s.local);
-        if (action === undefined) return [];
+        // The compiler leaves out what nobody would see.
+        if (action === undefined || action.steps.every((t) => this.#isUnseen(t))) return [];
         return [
           this.#add({
             gress,
@@ -274,9 +297,31 @@ class Builder {
         for (const branch of [s.hit, s.miss]) this.#branch(branch, scope, around, table, next);
         return [table];
       }
+      case "exit":
+        // The compiler notes that there is no more to be done, in an action of its own.
+        return [
+          this.#add({
+            gress,
+            kind: "action",
+            name: `${scope}: exit`,
+            at: this.#placeOfControl(scope),
+            reads: [],
+            writes: [],
+            actions: [],
+            memories: [],
+            indexes: [],
+            crossbar: [],
+            next: [],
+            around,
+          }),
+        ];
       default:
         return [];
     }
+  }
+
+  #isUnseen(s: Step): boolean {
+    return s.kind === "assign" && s.target.kind === "metadata" && this.#unread.has(s.target.name);
   }
 
   #branch(
@@ -323,11 +368,16 @@ class Builder {
         crossbar.push(...s.fields.flatMap((f) => readsOf(f, gress)));
         indexes.push({ text: s.local, bits: s.bits });
       }
+      if ((s.kind === "assign" || s.kind === "architecture") && s.inHash === true) {
+        const atoms = readsOf(s.value, gress);
+        crossbar.push(...atoms);
+        indexes.push({ text: `move ${textOf(atoms)}`, bits: widthOf(s.value.type) });
+      }
       if (s.kind !== "count" && s.kind !== "execute" && s.kind !== "meter") continue;
       const atoms = s.index === undefined ? [] : readsOf(s.index, gress);
       crossbar.push(...atoms);
-      const bits = atoms.reduce((n, a) => n + a.high - a.low + 1, 0);
-      indexes.push({ text: atoms.map((a) => `${a.key}[${a.high}:${a.low}]`).join(), bits });
+      const bits = s.index === undefined || atoms.length === 0 ? 0 : widthOf(s.index.type);
+      indexes.push({ text: textOf(atoms), bits });
       const update = s.kind === "execute" ? updates.find((u) => u.local === s.program) : undefined;
       if (update !== undefined)
         crossbar.push(...cellExpressions(update.body).flatMap((e) => readsOf(e, gress)));
@@ -347,6 +397,47 @@ class Builder {
   #placeOfAction(name: string): SourceLocation | undefined {
     return this.#program.source.controls.flatMap((c) => c.actions).find((a) => a.name === name)?.at;
   }
+}
+
+/** Metadata that no table, no condition, no action, no parser and no deparser reads. */
+function unreadMetadata(program: TnaProgram, scopes: Scopes): ReadonlySet<string> {
+  const unread = new Set(program.metadata.map((m) => m.name));
+  const kept = [
+    program.clone?.session,
+    program.clone?.origin,
+    ...program.digests.flatMap((d) => d.values),
+    ...[...program.ingressChecksums, ...program.egressChecksums].map((c) => c.isGiven),
+    ...(program.resubmission?.kept ?? []).map((k) =>
+      k.source.kind === "metadata" ? k.source.name : undefined,
+    ),
+  ];
+  for (const name of kept) if (name !== undefined) unread.delete(name);
+  const note = (e: Expression): void => {
+    for (const n of deep(e)) if (n.kind === "metadata") unread.delete(n.name);
+  };
+  for (const state of program.source.parser) for (const e of expressionsOfState(state)) note(e);
+  for (const c of [...program.ingressChecksums, ...program.egressChecksums])
+    for (const f of c.fields) note(f);
+  const blocks = [
+    ["ingress", program.ingress] as const,
+    ["egress", program.egress] as const,
+    ...program.controls.map((c) => [c.name, c] as const),
+  ];
+  for (const [scope, { block }] of blocks) {
+    const look = (b: TnaBlock): void => {
+      for (const s of b) {
+        for (const r of effectsOf(s, scopes.objects(scope)).reads)
+          if (r.key.startsWith("meta.")) unread.delete(r.key.slice("meta.".length));
+        look(childrenOf(s));
+      }
+    };
+    look(block);
+  }
+  return unread;
+}
+
+function textOf(atoms: readonly Bits[]): string {
+  return atoms.map((a) => `${a.key}[${a.high}:${a.low}]`).join();
 }
 
 type Piece =
