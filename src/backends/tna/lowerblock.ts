@@ -1,11 +1,11 @@
 import type { Block, Statement, StraightStatement } from "../../ir/index.ts";
-import { NO_ACTION } from "../../ir/index.ts";
+import { NO_ACTION, widthOf } from "../../ir/index.ts";
 import { BackendError } from "../backenderror.ts";
 import { type Identifiers, identifier } from "../p4text/identifiers.ts";
 import { type StepContext, stepsOf, withChecksums } from "./actions.ts";
 import { apart } from "./apart.ts";
 import { gatewayCondition } from "./conditions.ts";
-import type { TnaAction, TnaBlock, TnaStatement } from "./lowered.ts";
+import type { Step, TnaAction, TnaBlock, TnaStatement } from "./lowered.ts";
 import { bitsOf, isAtom, overlaps, stagesOf } from "./stages.ts";
 
 /** One of the actions, called one after the other, that an action of the program has become. */
@@ -52,9 +52,11 @@ export class BlockLowering {
     const stages = stagesOf(statements, refuse).flatMap(apart);
     if (stages.length === 1) {
       const { steps, updates, units } = stepsOf(stages[0] ?? [], owner, this.#context);
-      // The compiler makes tables of their own of assignments to parts of one field, unless one action has them all.
+      // The compiler makes tables of their own of assignments to parts of one field, unless one action has them all; and what is widened
+      // is assigned in parts, the zeros apart.
       const hasParts =
-        steps.length > 1 && steps.some((s) => s.kind === "assign" && s.target.kind === "slice");
+        steps.some(isWidened) ||
+        (steps.length > 1 && steps.some((s) => s.kind === "assign" && s.target.kind === "slice"));
       const isInHash = steps.some((s) => "inHash" in s);
       // What is computed for a condition would be put into it, and no gateway computes.
       const isAsked = (stages[0] ?? []).some(
@@ -118,6 +120,11 @@ export class BlockLowering {
         return [{ kind: "exit" }];
     }
   }
+}
+
+function isWidened(s: Step): boolean {
+  if (s.kind !== "assign" || s.value.kind !== "cast" || s.value.operand.kind === "constant") return false;
+  return s.value.operand.type.kind === "bit" && widthOf(s.value.type) > widthOf(s.value.operand.type);
 }
 
 function isStraight(s: Statement): s is StraightStatement {

@@ -27,9 +27,14 @@ control QueueWatermark(inout headers_t hdr,
         record_longest.execute(meta.met_port);
     }
 
-    apply {
+    @name(".queue_watermark.step_1")
+    action step_1() {
         meta.met_port = eg_intr_md.egress_port;
         meta.met_depth = (bit<32>)eg_intr_md.enq_qdepth;
+    }
+
+    apply {
+        step_1();
         record();
         if (meta.met_depth[18:16] != 0 || meta.met_depth[15:0] >= LONG_QUEUE) {
             met.count(1);
