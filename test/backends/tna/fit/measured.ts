@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import allInOne from "../../../../examples/all-in-one/program.ts";
-import allreduce from "../../../../examples/allreduce/program.ts";
+import allreduceInt32, { allreduce } from "../../../../examples/allreduce/program.ts";
 import dlcp from "../../../../examples/dlcp/program.ts";
+import fabric from "../../../../examples/fabric/program.ts";
 import libra, { libraFloat } from "../../../../examples/libra/program.ts";
 import lp from "../../../../examples/lp/program.ts";
 import ownFeature from "../../../../examples/own-feature/program.ts";
@@ -21,7 +22,9 @@ export const programs: Readonly<Record<string, Program>> = {
   libra: libra.ir,
   libra_float: libraFloat().ir,
   all_in_one: allInOne.ir,
-  allreduce: allreduce.ir,
+  allreduce: allreduceInt32.ir,
+  allreduce_block: allreduce(block).ir,
+  fabric: fabric.ir,
   lp: lp.ir,
   own_feature: ownFeature.ir,
   full_int32_32: fullSwitch(int32, 32, "full_int32_32"),

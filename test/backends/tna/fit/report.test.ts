@@ -28,6 +28,23 @@ const chained = (length: number): Feature => ({
   },
 });
 
+/** So many exact tables beside each other, each with a key of its own. */
+const beside = (count: number): Feature => ({
+  name: "beside",
+  build(p) {
+    const c = p.control("beside", "ingress");
+    const tables = Array.from({ length: count }, (_, i) => {
+      const [key, to] = [p.metadata(`k${i}`, bit(32)), p.metadata(`v${i}`, bit(8))];
+      const set = c.action(`set_${i}`, { to: bit(8) }, (a, d) => a.set(to, d.to));
+      return c.table(`t${i}`, { key: { k: exactly(key) }, actions: [set], size: 64 });
+    });
+    c.apply((s) => {
+      for (const t of tables) s.apply(t);
+    });
+    p.ingress("classify", (s) => s.invoke(c));
+  },
+});
+
 /** One table with so many ternary entries of 64 bits. */
 const large = (size: number): Feature => ({
   name: "large",
@@ -69,6 +86,11 @@ describe("the estimate", () => {
     expect(report(withFeature(chained(8))).verdict).toBe("fits");
   });
 
+  it("gives a stage no more exact tables than it has hash functions", () => {
+    for (const s of report(withFeature(beside(20))).perStage)
+      expect(s.tables.filter((t) => t.kind === "match" && t.need.hashWays > 0).length).toBeLessThanOrEqual(8);
+  });
+
   it("cuts a table that is larger than a stage over several", () => {
     const { perStage } = report(withFeature(large(9000)));
     const parts = perStage.flatMap((s) => s.tables.filter((t) => t.name === "large.t"));
@@ -85,6 +107,7 @@ describe("the estimate", () => {
         expect(s.need.sram).toBeLessThanOrEqual(80);
         expect(s.need.mapRam).toBeLessThanOrEqual(48);
         expect(s.need.tcam).toBeLessThanOrEqual(24);
+        expect(s.hashUnits).toBeLessThanOrEqual(6);
       }
   });
 
