@@ -4,7 +4,7 @@ import { render } from "../../p4text/layout.ts";
 import { unmarked } from "../../p4text/places.ts";
 import type { TnaProgram } from "../lowered.ts";
 import { scopeOf } from "../text/blocks.ts";
-import { type ContainerFigures, TOFINO_STAGES } from "../verify/figures.ts";
+import { type ContainerFigures, STAGE_LIMITS, TOFINO_STAGES } from "../verify/figures.ts";
 import { costliestChain } from "./chain.ts";
 import { type ContainerBits, containerNeed } from "./containers.ts";
 import { Dependencies, type Dependency } from "./dependencies.ts";
@@ -101,7 +101,9 @@ function estimated(program: TnaProgram): FitReport {
           ? `${over.used} containers of ${over.bits} bits, and there are ${over.of}`
           : undefined;
   const isTight =
-    placed.stages === TOFINO_STAGES || containers.containers.some((c) => c.used > c.of * TIGHT_SHARE);
+    placed.stages === TOFINO_STAGES ||
+    registersOfSeveral(fit.tables) > STAGE_LIMITS.meterAlus ||
+    containers.containers.some((c) => c.used > c.of * TIGHT_SHARE);
   return {
     program: program.source.name,
     verdict: lacks !== undefined ? "no" : isTight ? "tight" : "fits",
@@ -141,6 +143,12 @@ function shared(here: readonly Placed[]): Pick<FitStage, "crossbarBytes" | "hash
     hashUnits: hashUnits(tables),
     hashBits: ways + [...indexes.values()].reduce((n, b) => n + b, 0),
   };
+}
+
+/** Registers that several tables use: more than one stage has are not always found places for together with all their tables. */
+function registersOfSeveral(tables: readonly FitTable[]): number {
+  const users = tables.flatMap((t) => t.memories.filter((m) => m.kind === "register"));
+  return new Set(users.filter((m, i) => users.indexOf(m) !== i)).size;
 }
 
 /** Share of the containers beyond which packing them may fail: fields are bound to one another in ways that are not looked at. */
