@@ -3,9 +3,13 @@
 
     sudo python3 bmv2/network.py --topology leaf-spine --check
     sudo python3 bmv2/network.py --topology leaf-spine --on bmv2 --cli
+    sudo python3 bmv2/network.py --topology leaf-spine --check --steer --program examples/fabric/program.ts
+    sudo python3 bmv2/network.py --topology leaf-spine --aggregate
 
 Starts switches and hosts, writes a topology file for gradplane, and lets `gradplane apply` install the routes. With --check it pings
-between all hosts, sends TCP through the network, cuts a link where there is another way, and pings again.
+between all hosts, sends TCP through the network, cuts a link where there is another way, and pings again. With --steer a
+`gradplane controller` runs and finds the cut by itself, if the program has probes. With --aggregate all hosts but the last are workers of
+a job, the last is its parameter server, and a switch adds.
 """
 
 import argparse
@@ -16,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 try:
@@ -32,7 +37,15 @@ GRADPLANE = ["node", os.path.join(ROOT, "bin", "gradplane.js")]
 # What a run has made, for the next one to clear away if this one is killed.
 MADE = "/run/gradplane-network.json"
 CPU_PORT = 510
+# Of the programs in examples/ that talk to a controller.
+EXAMPLE_CPU_PORT = 192
 FIRST_GRPC_PORT = 50100
+AGGREGATION = os.path.join(ROOT, "examples", "all-in-one", "program.ts")
+SUMS = os.path.join(ROOT, "examples", "mininet", "sums.ts")
+# A network of their own for hosts and the job service, which is not what is tried here.
+CONTROL_BRIDGE = "gpcontrol"
+CONTROL_NET = "172.31.254"
+JOBS = f"{CONTROL_NET}.1:9561"
 MTU = 1500
 # Seconds that a switch may take to start; many start at once on few cores.
 PATIENCE = 120
@@ -52,6 +65,7 @@ class P4Switch(Switch):
     """A switch process in the root namespace."""
 
     on = "embedded"
+    cpu_port = CPU_PORT
 
     def __init__(self, name, device_id=1, **params):
         super().__init__(name, **params)
@@ -66,7 +80,7 @@ class P4Switch(Switch):
                 settle(intf.name, run)
                 ports += ["-i", f"{number}@{intf.name}"]
         command = GRADPLANE + ["switch", "--on", self.on, "--no-p4", *ports, "--device-id", str(self.device_id)]
-        command += ["--cpu-port", str(CPU_PORT), "--grpc-server-addr", self.grpc]
+        command += ["--cpu-port", str(self.cpu_port), "--grpc-server-addr", self.grpc]
         # A group of its own, so that Ctrl-C in the command line does not end it.
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -160,6 +174,38 @@ def clear():
     os.remove(MADE)
 
 
+# Processes beside switches and hosts.
+others = []
+
+
+def start(popen, command, word, **options):
+    """Starts a process and returns it with the line with which it says that it is ready."""
+    process = popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    others.append(process)
+    line = process.stdout.readline()
+    if word not in line:
+        fail(f"{' '.join(command)} did not start: {line.strip()} {process.stderr.read().strip()}")
+    # What nobody reads would stop it in the end.
+    threading.Thread(target=process.stderr.read, daemon=True).start()
+    return process, line
+
+
+def unread(process):
+    """Nobody wants to hear more of it."""
+    threading.Thread(target=process.stdout.read, daemon=True).start()
+
+
+def end_others():
+    for process in reversed(others):
+        process.terminate()
+    for process in others:
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    others.clear()
+
+
 def start_of(pid):
     """When a process began, which tells it from a later one of the same number."""
     try:
@@ -185,7 +231,9 @@ def descendants(pids):
 
 def remember(net):
     interfaces = [intf.name for switch in net.switches for intf in switch.intfList() if intf.name != "lo"]
+    interfaces.append(CONTROL_BRIDGE)
     pids = [switch.process.pid for switch in net.switches] + [host.pid for host in net.hosts]
+    pids += [process.pid for process in others]
     processes = [(pid, start_of(pid)) for pid in descendants(pids)]
     with open(MADE, "w", encoding="utf8") as file:
         json.dump({"interfaces": interfaces, "processes": processes}, file)
@@ -193,7 +241,11 @@ def remember(net):
 
 def topology_text(net, program, cut=()):
     """The file that gradplane's controller verbs read; `cut` are links to leave out."""
-    lines = [f'program: {{ p4info: "{program}/p4info.txtpb", config: "{config_of(program)}" }}', "switches:"]
+    if program.endswith(".ts"):
+        source = f'"{program}"'
+    else:
+        source = f'{{ p4info: "{program}/p4info.txtpb", config: "{config_of(program)}" }}'
+    lines = [f"program: {source}", "switches:"]
     for switch in net.switches:
         n = switch.device_id
         lines.append(
@@ -277,7 +329,7 @@ def largest_frames(net):
     return not wrong
 
 
-def cut_link(net, shape, program, folder):
+def cut_link(net, shape, program, folder, is_steered):
     """Takes the first link between switches away, and lets the routes follow. Networks without a second way have none."""
     if not shape["links"] or len(shape["links"]) < len(shape["switches"]):
         return True
@@ -286,25 +338,103 @@ def cut_link(net, shape, program, folder):
         for intf in (link.intf1, link.intf2):
             # A bucket that no frame fits. Taking the interface down instead ends all reception of simple_switch_grpc, of other ports too.
             run(f"tc qdisc replace dev {intf.name} root tbf rate 8bit burst 1 limit 1")
-    apply(net, program, folder, cut=[(a, b)])
+    if is_steered:
+        # The controller's probes are lost on the way, three in a row.
+        time.sleep(5)
+    else:
+        apply(net, program, folder, cut=[(a, b)])
     print(f"cut: {a} - {b}", flush=True)
     return ping_all(net)
+
+
+def mend_link(net, shape):
+    """Brings the link back, which a controller takes into use again by itself."""
+    if not shape["links"] or len(shape["links"]) < len(shape["switches"]):
+        return True
+    a, b = shape["links"][0]
+    for link in net.linksBetween(net.get(a), net.get(b)):
+        for intf in (link.intf1, link.intf2):
+            run(f"tc qdisc del dev {intf.name} root")
+    time.sleep(5)
+    print(f"mended: {a} - {b}", flush=True)
+    return ping_all(net)
+
+
+def steer(net, folder, jobs=None):
+    """A controller that keeps the switches as the topology file says, with a job service where the program aggregates."""
+    command = GRADPLANE + ["controller", "--topology", os.path.join(folder, "topology.yaml"), "--listen", "127.0.0.1:0"]
+    command += ["--jobs", jobs] if jobs else []
+    process, line = start(subprocess.Popen, command, "", start_new_session=True)
+    while line and not line.startswith("ready "):
+        line = process.stdout.readline()
+    if not line:
+        fail("the controller did not start")
+    unread(process)
+    remember(net)
+
+
+def control_network(net):
+    """A bridge, and an interface in each host: to the job service of the controller, not to the other hosts' data."""
+    run(f"ip link add {CONTROL_BRIDGE} type bridge")
+    run(f"ip addr add {CONTROL_NET}.1/24 dev {CONTROL_BRIDGE}")
+    run(f"ip link set {CONTROL_BRIDGE} up")
+    for number, host in enumerate(net.hosts, 10):
+        run(f"ip link add gpc{number} type veth peer name control netns {host.pid}")
+        run(f"ip link set gpc{number} master {CONTROL_BRIDGE} up")
+        host.cmd(f"ip addr add {CONTROL_NET}.{number}/24 dev control")
+        host.cmd("ip link set control up")
+
+
+def aggregate(net):
+    """All hosts but the last add, in each round, the same number to all keys; the last one checks the sums that a switch made."""
+    *workers, server = net.hosts
+    names = ",".join(worker.name for worker in workers)
+
+    def take_part(host, verb, options):
+        leaf, _ = far_end(host.defaultIntf())
+        start(host.popen, GRADPLANE + ["cable", host.defaultIntf().name, "--local", "50001", "--peer", "50002"], "ready")
+        command = GRADPLANE + [verb, SUMS, "--controller", JOBS, "--host", host.name]
+        command += ["--cable", f"{leaf}=127.0.0.1:50001", "--bind", "127.0.0.1:50002"]
+        process, _ = start(host.popen, command + options, "{")
+        if host is not server:
+            unread(process)
+        remember(net)
+        return process
+
+    serving = take_part(server, "server", ["--workers", names, "--needs-switch"])
+    for worker in workers:
+        take_part(worker, "worker", [])
+    events = [json.loads(line) for line in serving.stdout]
+    placed = [event["on"] for event in events if event["event"] == "placed"] or ["nowhere"]
+    ended = next((event for event in events if event["event"] == "ended"), {})
+    right, wrong = ended.get("right", 0), ended.get("wrong", 0)
+    print(f"sums: {len(workers)} workers, {ended.get('rounds', 0)} rounds on {placed[-1]}, {right} right, {wrong} wrong", flush=True)
+    return right > 0 and wrong == 0 and placed[-1] != "server"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--topology", choices=sorted(TOPOLOGIES), default="single")
     parser.add_argument("--on", choices=["embedded", "bmv2"], default="embedded", help="which switch (default: embedded)")
-    parser.add_argument("--program", default=os.path.join(ROOT, "p4out", "lp"), help="folder that gradplane build made (default: p4out/lp)")
+    parser.add_argument("--program", help="folder that gradplane build made (default: p4out/lp), or a program of gradplane in TypeScript")
+    parser.add_argument("--cpu-port", type=int, help=f"port of the controller's packets (default: {CPU_PORT}; {EXAMPLE_CPU_PORT} for TypeScript)")
     parser.add_argument("--check", action="store_true", help="ping, TCP, a link cut; exit code 1 when something fails")
+    parser.add_argument("--steer", action="store_true", help="a controller runs, which finds the link that --check cuts")
+    parser.add_argument("--aggregate", action="store_true", help="a job whose sums a switch makes (default program: examples/all-in-one)")
     parser.add_argument("--cli", action="store_true", help="Mininet's command line")
     options = parser.parse_args()
     if os.geteuid() != 0:
         fail("Mininet needs root: sudo python3 bmv2/network.py ...")
-    program = os.path.abspath(options.program)
-    if not os.path.isdir(program):
+    usual = AGGREGATION if options.aggregate else os.path.join(ROOT, "p4out", "lp")
+    program = os.path.abspath(options.program or usual)
+    if program.endswith(".ts"):
+        if not os.path.isfile(program):
+            fail(f"there is no file {options.program}")
+    elif not os.path.isdir(program):
         fail(f"there is no folder {options.program}; gradplane build makes it")
-    config_of(program)
+    else:
+        config_of(program)
+    P4Switch.cpu_port = options.cpu_port or (EXAMPLE_CPU_PORT if program.endswith(".ts") else CPU_PORT)
     clear()
     setLogLevel("warning")
     P4Switch.on = options.on
@@ -322,18 +452,27 @@ def main():
             signal.alarm(0)
             remember(net)
             apply(net, program, folder)
+            if options.aggregate:
+                control_network(net)
+            if options.aggregate or options.steer:
+                steer(net, folder, JOBS if options.aggregate else None)
             print(f"ready: {len(net.switches)} switches ({options.on}), {len(net.hosts)} hosts", flush=True)
+            if options.aggregate:
+                good = aggregate(net)
             if options.check:
-                steps = [largest_frames, ping_all, tcp, lambda n: cut_link(n, shape, program, folder)]
-                good = all([step(net) for step in steps])
+                steps = [largest_frames, ping_all, tcp, lambda n: cut_link(n, shape, program, folder, options.steer)]
+                if options.steer:
+                    steps.append(lambda n: mend_link(n, shape))
+                good = all([step(net) for step in steps]) and good
             if options.cli:
                 CLI(net)
-            elif not options.check:
+            elif not (options.check or options.aggregate):
                 print(f"topology file: {folder}/topology.yaml; Ctrl-C ends", flush=True)
                 signal.pause()
         except KeyboardInterrupt:
             pass
         finally:
+            end_others()
             net.stop()
             clear()
     sys.exit(0 if good else 1)

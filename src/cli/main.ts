@@ -75,6 +75,10 @@ const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise
     summary: "the papers' experiments under a virtual clock: tables, plots, a report",
     load: async () => (await import("./lab.ts")).labVerb,
   },
+  cable: {
+    summary: "joins a Linux interface with a host that speaks by UDP",
+    load: async () => (await import("./cable.ts")).cable,
+  },
   p4rt: {
     summary: "P4Runtime by hand: read, write, watch, info, shell, with the names of the program",
     load: async () => (await import("./p4rt/p4rt.ts")).p4rt,

@@ -25,6 +25,7 @@ describe("gradplane", () => {
       "status",
       "drain",
       "lab",
+      "cable",
       "p4rt",
     ]);
     expect(usage.stdout).toContain("\nExample:\n  gradplane run ");
@@ -48,7 +49,7 @@ describe("gradplane", () => {
     const { status, stderr } = await gradplane(["bulid"]);
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, where, bindings, dissector, switch, run, controller, server, worker, jobs, apply, diff, status, drain, lab, p4rt\n',
+      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, where, bindings, dissector, switch, run, controller, server, worker, jobs, apply, diff, status, drain, lab, cable, p4rt\n',
     );
   });
 

@@ -31,7 +31,7 @@ import {
 const { bmv2 } = findTools({ bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"] });
 const subset: Subset = { priority: true, drop: true, ecmp: true, aggregation: false };
 /** Packets per second of the slow port: a burst must have arrived before its second packet leaves. */
-const RATE = 8;
+const RATE = 5;
 const LAYERS = 6;
 const front = { dscp: dscpOfLayer(plan, 0, LAYERS) };
 const back = { dscp: dscpOfLayer(plan, LAYERS - 1, LAYERS) };
