@@ -185,8 +185,9 @@ def start(popen, command, word, **options):
     line = process.stdout.readline()
     if word not in line:
         fail(f"{' '.join(command)} did not start: {line.strip()} {process.stderr.read().strip()}")
+    process.complaints = []
     # What nobody reads would stop it in the end.
-    threading.Thread(target=process.stderr.read, daemon=True).start()
+    threading.Thread(target=lambda: process.complaints.extend(process.stderr), daemon=True).start()
     return process, line
 
 
@@ -291,13 +292,20 @@ def apply(net, program, folder, cut=()):
         fail(f"gradplane apply failed: {done.stderr.strip() or done.stdout.strip()}")
 
 
+def asked(a, hosts):
+    """Commands that print the names of those that do not answer."""
+    ping = "ping -c 2 -i 0.2 -W 5 {} | grep -q ' 0% packet loss'"
+    tries = [" || ".join([ping.format(b.IP())] * 3) + f" || echo {b.name}" for b in hosts if b is not a]
+    return "; ".join(tries)
+
+
 def ping_all(net):
-    """Each host to each other. The first packet may wait for a busy machine, so several tries count as one."""
+    """Each host to each other, all hosts at once: two pings with two answers. A busy machine may be late with some; then it is asked again."""
     lost = []
-    for a in net.hosts:
-        for b in net.hosts:
-            if a is not b and " 0% packet loss" not in a.cmd(f"ping -c 2 -i 0.2 -W 5 {b.IP()}"):
-                lost.append(f"{a.name}-{b.name}")
+    asking = [(a, a.popen(["sh", "-c", asked(a, net.hosts)], stdout=subprocess.PIPE, text=True)) for a in net.hosts]
+    for a, process in asking:
+        out, _ = process.communicate()
+        lost += [f"{a.name}-{name}" for name in out.split()]
     pairs = len(net.hosts) * (len(net.hosts) - 1)
     print(f"ping: {pairs - len(lost)} of {pairs} pairs" + (f", lost {' '.join(lost)}" if lost else ""), flush=True)
     return not lost
@@ -368,7 +376,9 @@ def steer(net, folder, jobs=None):
     while line and not line.startswith("ready "):
         line = process.stdout.readline()
     if not line:
-        fail("the controller did not start")
+        process.wait()
+        time.sleep(0.2)
+        fail(f"the controller did not start: {''.join(process.complaints).strip()}")
     unread(process)
     remember(net)
 
@@ -473,6 +483,9 @@ def main():
             pass
         finally:
             end_others()
+            # One that was asked when the signal came would not be stopped.
+            for host in net.hosts:
+                host.waiting = False
             net.stop()
             clear()
     sys.exit(0 if good else 1)

@@ -35,6 +35,9 @@ export interface QueuePlace {
   readonly queue?: number;
 }
 
+/** v1model has 9 bits for ports. */
+const usualPorts = 512;
+
 class Port<T> {
   readonly number: number;
   readonly queues: readonly Queue<T>[];
@@ -109,6 +112,10 @@ export interface Dequeued<T> {
 export class TrafficManager<T> {
   readonly options: TrafficManagerOptions;
   private readonly ports = new Map<number, Port<T>>();
+  /** The same by number, as far as numbers are usual: it is asked several times for each packet. */
+  private readonly usual: (Port<T> | undefined)[] = new Array<Port<T> | undefined>(usualPorts).fill(
+    undefined,
+  );
   /** Ports with packets, in turn. */
   private readonly active = new Fifo<Port<T>>();
   private readonly lengthOf: (packet: T) => number;
@@ -130,18 +137,23 @@ export class TrafficManager<T> {
     this.congestion = congestion;
   }
 
+  private find(number: number): Port<T> | undefined {
+    return number < usualPorts ? this.usual[number] : this.ports.get(number);
+  }
+
   private port(number: number): Port<T> {
-    let port = this.ports.get(number);
+    let port = this.find(number);
     if (port === undefined) {
       port = new Port(number, this.options);
       port.configureLike(this.defaults, this.clock);
       this.ports.set(number, port);
+      if (number < usualPorts) this.usual[number] = port;
     }
     return port;
   }
 
   private queue(port: number, queue: number): Queue<T> | undefined {
-    return this.ports.get(port)?.queues[queue];
+    return this.find(port)?.queues[queue];
   }
 
   // ---------------------------------------------------------------- settings
@@ -221,14 +233,14 @@ export class TrafficManager<T> {
   }
 
   private settingsOf(port: number | undefined): Port<T> {
-    return port === undefined ? this.defaults : (this.ports.get(port) ?? this.defaults);
+    return port === undefined ? this.defaults : (this.find(port) ?? this.defaults);
   }
 
   // ---------------------------------------------------------------- state
 
   /** True if a packet for this port may stay longer than the call that brings it. */
   isLimited(port: number): boolean {
-    return (this.ports.get(port) ?? this.defaults).isLimited;
+    return (this.find(port) ?? this.defaults).isLimited;
   }
 
   /** Packets in a queue. */
@@ -261,7 +273,7 @@ export class TrafficManager<T> {
         queueFull: found?.full ?? 0,
         bufferFull: found?.bufferFull ?? 0,
         selectiveDrop: found?.selective ?? 0,
-        priorityOutOfRange: this.ports.get(port)?.outOfRange ?? 0,
+        priorityOutOfRange: this.find(port)?.outOfRange ?? 0,
       },
       droppedBytes: found?.droppedBytes ?? 0,
       marked: found?.marked ?? 0,
