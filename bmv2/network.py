@@ -405,16 +405,16 @@ def aggregate(net):
         start(host.popen, GRADPLANE + ["cable", host.defaultIntf().name, "--local", "50001", "--peer", "50002"], "ready")
         command = GRADPLANE + [verb, SUMS, "--controller", JOBS, "--host", host.name]
         command += ["--cable", f"{leaf}=127.0.0.1:50001", "--bind", "127.0.0.1:50002"]
-        process, _ = start(host.popen, command + options, "{")
+        process, first = start(host.popen, command + options, "{")
         if host is not server:
             unread(process)
         remember(net)
-        return process
+        return process, first
 
-    serving = take_part(server, "server", ["--workers", names, "--needs-switch"])
+    serving, first = take_part(server, "server", ["--workers", names, "--needs-switch"])
     for worker in workers:
         take_part(worker, "worker", [])
-    events = [json.loads(line) for line in serving.stdout]
+    events = [json.loads(line) for line in [first, *serving.stdout]]
     placed = [event["on"] for event in events if event["event"] == "placed"] or ["nowhere"]
     ended = next((event for event in events if event["event"] == "ended"), {})
     right, wrong = ended.get("right", 0), ended.get("wrong", 0)

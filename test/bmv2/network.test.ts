@@ -73,6 +73,29 @@ describe.skipIf(missing !== undefined)("a network in Mininet", { timeout: 400_00
     expect(status).toBe(0);
   });
 
+  it.each(bmv2 === undefined ? ["embedded"] : ["embedded", "bmv2"])(
+    "of %s adds for a job of hosts in it",
+    (on) => {
+      const { status, text } = network("--topology", "leaf-spine", "--on", on, "--aggregate");
+      expect(text).toMatch(
+        new RegExp(`^ready: 4 switches \\(${on}\\), 4 hosts
+sums: 3 workers, 30 rounds on (leaf|spine)[12], 3930 right, 0 wrong
+$`),
+      );
+      expect(status).toBe(0);
+      expect(existsSync("/sys/class/net/gpcontrol")).toBe(false);
+    },
+  );
+
+  it("of switches that a controller steers finds a cut link by probes, and the mended one", () => {
+    const program = join(root, "examples/fabric/program.ts");
+    const { status, text } = network("--topology", "leaf-spine", "--check", "--steer", "--program", program);
+    expect(text).toMatch(
+      /cut: leaf1 - spine1\nping: 12 of 12 pairs\nmended: leaf1 - spine1\nping: 12 of 12 pairs\n$/,
+    );
+    expect(status).toBe(0);
+  });
+
   it("says what is wrong with its program", () => {
     expect(network("--program", "/nowhere")).toMatchObject({
       status: 1,
