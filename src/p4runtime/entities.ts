@@ -216,7 +216,7 @@ export class EntityBuilder {
     profile: string,
     groupId: number,
     members: Readonly<Record<number, number>> | readonly GroupMember[] = [],
-    maxSize = 0,
+    maxSize?: number,
   ): Entity {
     const schema = this.schema.actionProfiles.get(profile);
     const where = `group ${groupId} of ${schema.name}`;
@@ -239,7 +239,8 @@ export class EntityBuilder {
           weight,
           watchKind: watch(watchPort),
         })),
-        maxSize,
+        // The specification has none of 0 where the program bounds groups (9.2.2); a question asks for all.
+        maxSize: maxSize ?? (groupId === 0 ? 0 : schema.maxGroupSize),
       },
     });
   }
