@@ -259,9 +259,9 @@ export class PacketPath implements SwitchPath {
     this.functions.setIngressPort(copy, packet.ingressPort);
     functions.parse(copy);
     const { parserError } = copy;
+    // The parser may look at ingress_port, but simple_switch keeps no more of it than of other metadata.
     clearMetadata(copy, engine.layout);
     copy.parserError = parserError;
-    this.functions.setIngressPort(copy, packet.ingressPort);
     this.keepFields(copy, packet, packet.cloneFieldList);
     setField(copy, fields.instanceType, instanceType.ingressClone);
     if (session.classOfService > 0) setField(copy, fields.priority, session.classOfService);
@@ -286,7 +286,6 @@ export class PacketPath implements SwitchPath {
     copy.clearFields();
     copy.copyFrameFrom(packet);
     this.keepFields(copy, packet, packet.resubmit);
-    this.functions.setIngressPort(copy, packet.ingressPort);
     this.startPass(copy, instanceType.resubmitted, now);
     this.give(packet);
     this.again.push(copy);
@@ -343,7 +342,6 @@ export class PacketPath implements SwitchPath {
     copy.copyFrameFrom(packet);
     copy.clearRequests();
     clearMetadata(copy, engine.layout);
-    this.functions.setIngressPort(copy, packet.ingressPort);
     this.keepFields(copy, packet, packet.cloneFieldList);
     setField(copy, fields.instanceType, instanceType.egressClone);
     if (session.classOfService > 0) setField(copy, fields.priority, session.classOfService);

@@ -49,7 +49,8 @@ export type { Digest, SwitchAction } from "./switch-events.ts";
  * - `egress_spec` starts at 0, so a packet for which nobody sets it leaves on port 0.
  * - After ingress: clone, digest, then the first of resubmit, multicast, drop, unicast. After egress: clone, then drop,
  *   recirculate or transmit.
- * - A clone or a resubmitted packet keeps ingress_port; all other metadata is zero but for its field list.
+ * - All metadata of a clone, a resubmitted or a recirculated packet is zero but for its field list, ingress_port too; the parser of an
+ *   ingress clone still sees the port of the original.
  * - A multicast copy to the ingress port is made like any other.
  */
 export class Switch {
