@@ -41,6 +41,8 @@ CPU_PORT = 510
 EXAMPLE_CPU_PORT = 192
 FIRST_GRPC_PORT = 50100
 AGGREGATION = os.path.join(ROOT, "examples", "all-in-one", "program.ts")
+# The one of examples/all-in-one: Tofino aggregates in one pipe, and its controller's port is in the same.
+AGGREGATION_CPU_PORT = 64
 SUMS = os.path.join(ROOT, "examples", "mininet", "sums.ts")
 # A network of their own for hosts and the job service, which is not what is tried here.
 CONTROL_BRIDGE = "gpcontrol"
@@ -427,7 +429,7 @@ def main():
     parser.add_argument("--topology", choices=sorted(TOPOLOGIES), default="single")
     parser.add_argument("--on", choices=["embedded", "bmv2"], default="embedded", help="which switch (default: embedded)")
     parser.add_argument("--program", help="folder that gradplane build made (default: p4out/lp), or a program of gradplane in TypeScript")
-    parser.add_argument("--cpu-port", type=int, help=f"port of the controller's packets (default: {CPU_PORT}; {EXAMPLE_CPU_PORT} for TypeScript)")
+    parser.add_argument("--cpu-port", type=int, help=f"port of the controller's packets (default: {CPU_PORT}; {EXAMPLE_CPU_PORT} for TypeScript, {AGGREGATION_CPU_PORT} for examples/all-in-one)")
     parser.add_argument("--check", action="store_true", help="ping, TCP, a link cut; exit code 1 when something fails")
     parser.add_argument("--steer", action="store_true", help="a controller runs, which finds the link that --check cuts")
     parser.add_argument("--aggregate", action="store_true", help="a job whose sums a switch makes (default program: examples/all-in-one)")
@@ -444,7 +446,8 @@ def main():
         fail(f"there is no folder {options.program}; gradplane build makes it")
     else:
         config_of(program)
-    P4Switch.cpu_port = options.cpu_port or (EXAMPLE_CPU_PORT if program.endswith(".ts") else CPU_PORT)
+    usual_port = EXAMPLE_CPU_PORT if program.endswith(".ts") else CPU_PORT
+    P4Switch.cpu_port = options.cpu_port or (AGGREGATION_CPU_PORT if program == AGGREGATION else usual_port)
     clear()
     setLogLevel("warning")
     P4Switch.on = options.on

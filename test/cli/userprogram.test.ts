@@ -12,7 +12,7 @@ describe("a user's program that cannot be loaded", { timeout: 60_000 }, () => {
     ["is no TypeScript", "export default {{;\n", 'Expected identifier but found "{"', place("p.ts", 1, 17)],
     [
       "throws",
-      "interface A { readonly a: number }\n\nfunction f(a: A): never {\n  throw new RangeError(`no ${a.a}`);\n}\nf({ a: 3 });\n",
+      'interface A { readonly a: number }\n\nfunction f(a: A): never {\n  throw new RangeError("no " + a.a);\n}\nf({ a: 3 });\n',
       "RangeError: no 3",
       place("p.ts", 4, 9),
     ],

@@ -83,7 +83,12 @@ describe("a state file", () => {
     };
     await file.save({ generations: { 1: 2 }, placements: [], drained: [] });
     await file.save({ generations: { 1: 3 }, placements: [placement], drained: ["s1"] });
-    expect(await file.load()).toEqual({ generations: { 1: 3 }, placements: [placement], drained: ["s1"] });
+    expect(await file.load()).toEqual({
+      generations: { 1: 3 },
+      placements: [placement],
+      drained: ["s1"],
+      jobs: [],
+    });
     expect(readdirSync(join(at, "deep"))).toEqual(["state.json"]);
   });
 

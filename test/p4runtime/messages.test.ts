@@ -242,7 +242,7 @@ describe("messages", () => {
     const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) =>
       name.endsWith(".ts"),
     );
-    expect(files).toHaveLength(6);
+    expect(files).toHaveLength(8);
     for (const file of files)
       expect(readFileSync(join(root, file), "utf8")).toBe(
         readFileSync(join(import.meta.dirname, "../../src", file), "utf8"),
