@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { MessageError, p4infoFromFile } from "../p4info/index.ts";
 import { isFrontPort, Switch, SwitchConfigError, type SwitchOptions } from "../switch/index.ts";
-import type { GrpcTls } from "../switch/p4runtime/index.ts";
+import { type GrpcTls, isServerProfile } from "../switch/p4runtime/index.ts";
 import { runBmv2 } from "./bmv2switch.ts";
 import { UserError } from "./exit.ts";
 import { logLevel, SwitchLog } from "./switchlog.ts";
@@ -47,7 +47,9 @@ SIGTERM and SIGINT end it; so does the end of a parent that started it with an I
   --p4info FILE            its P4Info (.txtpb or .bin)
   --no-p4                  start without a program
   FILE.json                a program without its P4Info: it runs, and P4Runtime knows of none until one is pushed
-  --device-id N            P4Runtime device id, from 1; default 1
+  --device-id N            P4Runtime device id, from 1 (from 0 by --profile bmv2 and --on bmv2); default 1
+  --profile spec|bmv2      whose ways the P4Runtime server has: the specification's, or those of simple_switch_grpc, which
+                           takes device id 0 (the tutorials' controllers want that); default spec
   --cpu-port N             port of packet-in and packet-out
   --drop-port N            default 511
   --personality v1model|tna
@@ -92,6 +94,7 @@ Examples:
         pipes: { type: "string" },
         "pcap-wait": { type: "string", default: "0" },
         "device-id": { type: "string", default: "1" },
+        profile: { type: "string", default: "spec" },
         "cpu-port": { type: "string" },
         "drop-port": { type: "string", default: "511" },
         "priority-queues": { type: "string", default: "8" },
@@ -141,7 +144,10 @@ Examples:
       if (other !== undefined) throw new UserError(`-i: port ${number} is ${other} already`);
       special.set(number, "given");
     }
-    const deviceId = BigInt(wholeNumber("device-id", values["device-id"], 1, Number.MAX_SAFE_INTEGER));
+    const { profile } = values;
+    if (!isServerProfile(profile)) throw new UserError(`--profile is "${profile}"; it is spec or bmv2`);
+    const lowestId = profile === "bmv2" || values.on === "bmv2" ? 0 : 1;
+    const deviceId = BigInt(wholeNumber("device-id", values["device-id"], lowestId, Number.MAX_SAFE_INTEGER));
     const priorityQueues = wholeNumber("priority-queues", values["priority-queues"], 1, 8);
     const address = serverAddress("grpc-server-addr", values["grpc-server-addr"]);
     const addressOf = (option: "admin-addr" | "metrics" | "dp-grpc-server-addr"): string | undefined => {
@@ -217,6 +223,7 @@ Examples:
       pcapWait: wholeNumber("pcap-wait", values["pcap-wait"], 0, 86_400),
       address,
       deviceId,
+      profile,
       program,
       tls,
     });

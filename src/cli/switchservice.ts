@@ -6,6 +6,7 @@ import {
   ioOf,
   P4RuntimeServer,
   P4RuntimeServerError,
+  type ServerProfile,
   StateSnapshotError,
   StatusError,
 } from "../switch/p4runtime/index.ts";
@@ -28,6 +29,7 @@ export interface Service {
   readonly adminAddress: string | undefined;
   readonly metricsAddress: string | undefined;
   readonly deviceId: bigint;
+  readonly profile: ServerProfile;
   readonly program: StartProgram | undefined;
   readonly tls: GrpcTls | undefined;
   /** File for the state between two lives. */
@@ -118,7 +120,7 @@ export async function serve(engine: Switch, ports: readonly PortRequest[], servi
 }
 
 async function startServer(engine: Switch, runner: SwitchRunner, service: Service): Promise<P4RuntimeServer> {
-  const { program, tls, address, deviceId, snapshot: file, log } = service;
+  const { program, tls, address, deviceId, profile, snapshot: file, log } = service;
   const snapshot = file === undefined ? undefined : readSnapshot(file);
   if (snapshot !== undefined) restoreQueues(engine, file ?? "", snapshot);
   if (log.isOn("trace")) engine.trace(log.trace);
@@ -127,6 +129,7 @@ async function startServer(engine: Switch, runner: SwitchRunner, service: Servic
       target: new EmbeddedSwitchTarget(engine, ioOf(runner)),
       address,
       deviceId,
+      profile,
       onEvent: ({ level, message }) => log.write(level, message),
       ...(snapshot === undefined ? {} : { snapshot }),
       ...(program === undefined ? {} : { program }),

@@ -2,6 +2,7 @@
 export type { GrpcTls } from "../grpc/grpc-server.ts";
 export type { P4RuntimeServerCounters } from "./counters.ts";
 export { decodePacketIn, encodePacketOut } from "./packet-header.ts";
+export { isServerProfile, type ServerProfile, serverProfiles } from "./profile.ts";
 export { ProgramState } from "./program-state.ts";
 export {
   API_VERSION,

@@ -21,6 +21,7 @@ import { attempt, BatchError, callStatus, checkBatch } from "./batch-error.ts";
 import { Controllers } from "./controllers.ts";
 import { newServerCounters, type P4RuntimeServerCounters } from "./counters.ts";
 import { Pipeline } from "./pipeline.ts";
+import type { ServerProfile } from "./profile.ts";
 import { P4RuntimeServerError } from "./server-error.ts";
 import { type StateSnapshot, StateSnapshotError } from "./state-snapshot.ts";
 import { notFound, unimplemented } from "./status.ts";
@@ -34,8 +35,10 @@ export interface P4RuntimeServerOptions {
   readonly target: SwitchTarget;
   /** Where to listen: `host:port`, port 0 for any free one. */
   readonly address: string;
-  /** Above 0, as P4Runtime asks; 1 unless given. */
+  /** Above 0, as P4Runtime asks, but by profile `bmv2` 0 as well; 1 unless given. */
   readonly deviceId?: bigint;
+  /** Whose ways the server has; the specification's unless given. */
+  readonly profile?: ServerProfile;
   /** A program that runs from the start, without a cookie; otherwise the first controller brings one. */
   readonly program?: { readonly p4info: P4Info; readonly deviceConfig: Uint8Array };
   /** A snapshot of this device, whose program and state it begins with; instead of `program`, which must be the same if both are given. */
@@ -114,14 +117,13 @@ export class P4RuntimeServer {
    * StateSnapshotError when `snapshot` cannot be used
    */
   static async start(options: P4RuntimeServerOptions): Promise<P4RuntimeServer> {
-    if (
-      options.deviceId !== undefined &&
-      (options.deviceId <= 0n || options.deviceId !== BigInt.asUintN(64, options.deviceId))
-    )
+    const { deviceId = 1n, profile = "spec" } = options;
+    const lowest = profile === "bmv2" ? 0n : 1n;
+    if (deviceId < lowest || deviceId !== BigInt.asUintN(64, deviceId))
       throw new P4RuntimeServerError(
         "cannot-listen",
         options.address,
-        `device id ${options.deviceId} is not from 1 to 2^64 - 1`,
+        `device id ${deviceId} is not from ${lowest} to 2^64 - 1`,
       );
     const server = new P4RuntimeServer(options);
     try {

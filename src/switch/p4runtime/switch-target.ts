@@ -13,6 +13,7 @@ import type { SwitchRunner } from "../ports/switch-runner.ts";
 import type { Digest, Switch } from "../switch.ts";
 import type { ActionProfile } from "../tables/action-profile.ts";
 import type { Table } from "../tables/table.ts";
+import { jsonOf } from "./device-config.ts";
 import { checkProgram } from "./program-check.ts";
 import {
   type CloneSession,
@@ -69,7 +70,7 @@ export class EmbeddedSwitchTarget implements SwitchTarget {
   prepare(schema: Schema, deviceConfig: Uint8Array): EmbeddedProgram {
     let engine: Engine;
     try {
-      engine = this.#switch.preparePipeline(deviceConfig);
+      engine = this.#switch.preparePipeline(jsonOf(deviceConfig));
     } catch (error) {
       if (error instanceof SwitchConfigError)
         throw new TargetError(
