@@ -2,6 +2,7 @@ import { Fleet, type FleetNotice, type FleetOptions } from "../controller/fleet.
 import { JobServer } from "../controller/jobservice/server.ts";
 import { Leadership, type Reign } from "../controller/leadership.ts";
 import { WebPage } from "../controller/webpage.ts";
+import { withPort } from "../p4runtime/address.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { loadNetwork, type Network, reportingNetwork } from "./network.ts";
 import { parse, type Verb, wholeNumber } from "./verb.ts";
@@ -61,7 +62,7 @@ Example:
                 throw new EnvironmentError(error instanceof Error ? error.message : String(error));
               },
             );
-      const where = jobs === undefined ? "" : ` jobs=${hostOf(values.jobs)}:${jobs.port}`;
+      const where = jobs === undefined ? "" : ` jobs=${withPort(values.jobs, jobs.port)}`;
       /** Steers until it is to end, or somebody else leads. */
       const steer = async (reign: Pick<Reign, "state"> & Partial<Reign>): Promise<void> => {
         await whileSteering(steering, reign, where, async (steered) => {
@@ -123,7 +124,7 @@ async function whileSteering(
       address: listen,
       ...(token === undefined ? {} : { token }),
     });
-    process.stdout.write(`ready http=${hostOf(listen)}:${page.port} token=${page.token}${where}\n`);
+    process.stdout.write(`ready http=${withPort(listen, page.port)} token=${page.token}${where}\n`);
     await work(fleet);
   } catch (error) {
     if (error instanceof Error && "syscall" in error) throw new EnvironmentError(error.message);
@@ -168,10 +169,6 @@ function print(
   process.stdout.write(
     `${JSON.stringify({ time, ...event }, (_, v) => (typeof v === "bigint" ? `${v}` : v))}\n`,
   );
-}
-
-function hostOf(address: string): string {
-  return address.slice(0, address.lastIndexOf(":"));
 }
 
 interface Ended {

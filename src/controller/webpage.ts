@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { hostAndPort } from "../p4runtime/address.ts";
 import type { Fleet, FleetNotice } from "./fleet.ts";
 import { linkName, type Topology, TopologyError } from "./topology.ts";
 
@@ -36,11 +37,9 @@ export class WebPage {
   /** @throws Error of node:net when the address cannot be had */
   static async start(options: WebPageOptions): Promise<WebPage> {
     const page = new WebPage(options);
-    const at = options.address.lastIndexOf(":");
-    const host = options.address.slice(0, at).replace(/^\[|\]$/g, "");
     await new Promise<void>((resolve, reject) => {
       page.#server.once("error", reject);
-      page.#server.listen({ host, port: Number(options.address.slice(at + 1)) }, resolve);
+      page.#server.listen(hostAndPort(options.address), resolve);
     });
     return page;
   }

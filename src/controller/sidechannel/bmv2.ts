@@ -1,3 +1,4 @@
+import { hostAndPort } from "../../p4runtime/address.ts";
 import { type Rate, type SideChannel, SideChannelError } from "./sidechannel.ts";
 import { type ThriftAnswer, ThriftConnection, ThriftError, type ThriftValue } from "./thrift.ts";
 
@@ -30,10 +31,9 @@ export class Bmv2SideChannel implements SideChannel {
    * @throws SideChannelError `unreachable`
    */
   static async open(address: string): Promise<Bmv2SideChannel> {
-    const at = address.lastIndexOf(":");
+    const { host, port } = hostAndPort(address);
     try {
-      const connection = await ThriftConnection.open(address.slice(0, at), Number(address.slice(at + 1)));
-      return new Bmv2SideChannel(address, connection);
+      return new Bmv2SideChannel(address, await ThriftConnection.open(host, port));
     } catch (error) {
       throw sideChannelError(address, error);
     }

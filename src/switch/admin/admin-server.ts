@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { hostAndPort, withPort } from "../../p4runtime/address.ts";
 import type { AdminService } from "./admin-service.ts";
 
 /** Bytes of a request's body. */
@@ -22,15 +23,12 @@ export class AdminServer {
    */
   static async start(service: AdminService, address: string): Promise<AdminServer> {
     const server = new AdminServer(service, address);
-    const at = address.lastIndexOf(":");
-    const host = address.slice(0, at).replace(/^\[(.*)\]$/, "$1");
     await new Promise<void>((resolve, reject) => {
       server.#server.once("error", reject);
-      server.#server.listen({ host, port: Number(address.slice(at + 1)) }, resolve);
+      server.#server.listen(hostAndPort(address), resolve);
     });
     const bound = server.#server.address();
-    if (typeof bound === "object" && bound !== null)
-      server.#address = address.replace(/:\d+$/, `:${bound.port}`);
+    if (typeof bound === "object" && bound !== null) server.#address = withPort(address, bound.port);
     return server;
   }
 

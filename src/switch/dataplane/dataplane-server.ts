@@ -1,4 +1,5 @@
 import { decode, encode } from "../../p4info/message/binary.ts";
+import { hostAndPort, withPort } from "../../p4runtime/address.ts";
 import type { BidiListener, GrpcMethod, StreamingCall } from "../grpc/grpc-call.ts";
 import { GrpcServer } from "../grpc/grpc-server.ts";
 import { type GrpcStatus, grpcCode } from "../grpc/grpc-status.ts";
@@ -54,11 +55,9 @@ export class DataplaneServer {
   /** @throws the operating system's error when the address cannot be had */
   static async start(options: DataplaneOptions): Promise<DataplaneServer> {
     const server = new DataplaneServer(options);
-    const at = options.address.lastIndexOf(":");
-    const host = options.address.slice(0, at).replace(/^\[(.*)\]$/, "$1");
+    const { host, port } = hostAndPort(options.address);
     try {
-      const port = await server.#server.listen(host, Number(options.address.slice(at + 1)));
-      server.#address = options.address.replace(/:\d+$/, `:${port}`);
+      server.#address = withPort(options.address, await server.#server.listen(host, port));
     } catch (error) {
       server.#server.abort();
       throw error;

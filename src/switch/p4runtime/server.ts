@@ -1,6 +1,7 @@
 import type { P4Info } from "../../p4info/generated/p4info.ts";
 import { decode, encode } from "../../p4info/message/binary.ts";
 import type { Init } from "../../p4info/message/descriptor.ts";
+import { hostAndPort, withPort } from "../../p4runtime/address.ts";
 import { Code } from "../../p4runtime/code.ts";
 import {
   CapabilitiesRequest,
@@ -185,10 +186,10 @@ export class P4RuntimeServer {
   }
 
   async #listen(address: string): Promise<void> {
-    const [host, port] = hostAndPort(address);
+    const { host, port } = hostAndPort(address);
     try {
       const bound = await this.#server.listen(host, port);
-      this.#address = address.replace(/:\d+$/, `:${bound}`);
+      this.#address = withPort(address, bound);
     } catch (error) {
       const isInUse = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
       throw new P4RuntimeServerError(
@@ -351,10 +352,4 @@ export class P4RuntimeServer {
 /** The time of digests, since the epoch. */
 function nanoseconds(): number {
   return (performance.timeOrigin + performance.now()) * 1e6;
-}
-
-/** `[::1]:9559` and `localhost:9559` alike. */
-function hostAndPort(address: string): readonly [host: string, port: number] {
-  const at = address.lastIndexOf(":");
-  return [address.slice(0, at).replace(/^\[(.*)\]$/, "$1"), Number(address.slice(at + 1))];
 }
