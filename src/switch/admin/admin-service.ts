@@ -187,11 +187,7 @@ function writeCells(register: RegisterArray, body: unknown): void {
     return { index: Number(index), value: BigInt(String(value)) };
   });
   // What is wrong is found before something is written.
-  for (const { index, value } of cells) {
-    const before = register.read(index);
-    register.write(index, value);
-    register.write(index, before);
-  }
+  for (const { index, value } of cells) register.check(index, value);
   for (const { index, value } of cells) register.write(index, value);
 }
 

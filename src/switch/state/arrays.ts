@@ -128,11 +128,16 @@ export class RegisterArray {
     return BigInt(this.cells[index] ?? 0);
   }
 
-  write(index: number, value: bigint): void {
+  /** @throws SwitchRuntimeError when there is no such cell, or the value does not fit it */
+  check(index: number, value: bigint): void {
     checkIndex(this.name, index, this.size);
     if (value < 0n || value >= 1n << BigInt(this.width)) {
       throw new SwitchRuntimeError("INVALID_ARGUMENT", this.name, `${value} does not fit ${this.width} bits`);
     }
+  }
+
+  write(index: number, value: bigint): void {
+    this.check(index, value);
     if (Array.isArray(this.cells)) this.cells[index] = value;
     else this.cells[index] = Number(value);
     for (const follower of this.followers) follower.write(index, value);
