@@ -1,5 +1,6 @@
 import type * as ir from "../ir/index.ts";
 import { type BitType, bit } from "../ir/index.ts";
+import { nodeText } from "../ir/nodetext.ts";
 import { callSite } from "./callsite.ts";
 import { onlyKnown } from "./options.ts";
 import { ProgramError } from "./programerror.ts";
@@ -188,7 +189,5 @@ export class StateBuilder {
 
 /** The same expression, wherever it was written. */
 function isSameKey(a: ir.Expression, b: ir.Expression | undefined): boolean {
-  const text = (e: ir.Expression | undefined): string =>
-    JSON.stringify(e, (key, v: unknown) => (key === "at" ? undefined : typeof v === "bigint" ? `${v}` : v));
-  return text(a) === text(b);
+  return b !== undefined && nodeText(a) === nodeText(b);
 }

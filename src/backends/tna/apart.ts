@@ -1,4 +1,5 @@
 import type { Action, Expression, StraightStatement, Table } from "../../ir/index.ts";
+import { nodeText } from "../../ir/nodetext.ts";
 import { deep } from "../../ir/walk.ts";
 import { areRelated, isHashed } from "./stages.ts";
 
@@ -71,8 +72,5 @@ export function isStateful(s: StraightStatement): s is Stateful {
 
 function cellOf(s: Stateful): string {
   const name = s.kind === "count" ? s.counter : s.kind === "meter" ? s.meter : s.register;
-  const index = JSON.stringify(s.index, (key, value: unknown) =>
-    key === "at" ? undefined : typeof value === "bigint" ? value.toString() : value,
-  );
-  return `${name} ${index}`;
+  return `${name} ${nodeText(s.index)}`;
 }

@@ -1,5 +1,6 @@
 import type { Expression, Register, RegisterUpdate } from "../../ir/index.ts";
 import { typeName, widthOf } from "../../ir/index.ts";
+import { nodeText } from "../../ir/nodetext.ts";
 import { rewrite, some } from "../p4text/rewrite.ts";
 import type { CellStatement } from "./lowered.ts";
 import type { Refuse } from "./refuse.ts";
@@ -20,7 +21,7 @@ export function cellProgram(s: RegisterUpdate, register: Register, refuse: Refus
   const all = [next, ...(output === undefined ? [] : [output])];
 
   const comparisons = new Map<string, Expression>();
-  for (const e of all) for (const c of comparisonsIn(e)) comparisons.set(JSON.stringify(plain(c)), c);
+  for (const e of all) for (const c of comparisonsIn(e)) comparisons.set(nodeText(c), c);
   for (const c of comparisons.values()) checkComparison(c, wrong);
   if (comparisons.size > MAX_COMPARISONS)
     wrong(`${comparisons.size} comparisons, and the ALU has ${MAX_COMPARISONS}`);
@@ -177,15 +178,6 @@ export function leavesOf(e: Expression): readonly Expression[] {
 
 function isZero(e: Expression): boolean {
   return e.kind === "constant" && e.value === 0n;
-}
-
-/** An expression without its places, for comparing. */
-function plain(e: Expression): unknown {
-  return JSON.parse(
-    JSON.stringify(e, (key, value: unknown) =>
-      key === "at" ? undefined : typeof value === "bigint" ? value.toString() : value,
-    ),
-  );
 }
 
 /** Cells that a stateful ALU of Tofino 1 can address when it has a stage's memory to itself: 23 of 24 halves of 128 bits x 1024. */
