@@ -34,20 +34,21 @@ const MAX_TRIALS = 2;
  * inequality goes to the end, turned round. Each row must find place in a gateway, and the compiler spreads rows over several.
  */
 export function fitsGateways(e: Expression, layout: Layout): boolean {
-  try {
-    return hasRows(e, layout);
-  } catch (error) {
-    if (error instanceof TooMany) return false;
-    throw error;
-  }
-}
-
-function hasRows(e: Expression, layout: Layout): boolean {
   return rowsOf(e)?.every((r) => isInOne(r.tests.map((t) => asked(t, layout)))) ?? false;
 }
 
 /** The rows without inequalities; undefined where the compiler gives up. */
 function rowsOf(e: Expression): readonly Row[] | undefined {
+  try {
+    return canonicalRows(e);
+  } catch (error) {
+    if (error instanceof TooMany) return undefined;
+    throw error;
+  }
+}
+
+/** @throws TooMany */
+function canonicalRows(e: Expression): readonly Row[] | undefined {
   let rows = reduced([
     ...waysOf(e).map((tests): Row => ({ tests, answer: true })),
     { tests: [], answer: false },
@@ -61,15 +62,9 @@ function rowsOf(e: Expression): readonly Row[] | undefined {
 
 /** How many gateways the compiler makes of the condition: rows that do not fit into one with those before go to the next. */
 export function gatewaysFor(e: Expression, layout: Layout): number {
-  let rows: readonly Row[] | undefined;
-  try {
-    rows = rowsOf(e);
-  } catch (error) {
-    if (!(error instanceof TooMany)) throw error;
-  }
   let count = 1;
   let together: readonly Asked[] = [];
-  for (const row of rows ?? []) {
+  for (const row of rowsOf(e) ?? []) {
     const tests = row.tests.map((t) => asked(t, layout));
     if (together.length > 0 && !isInOne([...together, ...tests])) {
       count++;

@@ -12,16 +12,8 @@ interface Part {
 }
 
 /** A header that the deparser puts in front of what it mirrors or resubmits. */
-export interface Added {
+export class AddedHeader {
   /** Bytes of the header. */
-  readonly bytes: number;
-  /** The mirror session that a packet asks for. */
-  sessionOf(packet: PacketState): number;
-  /** The header, and as many of the bytes behind it as `limit` and the program's own limit leave. */
-  inFrontOf(packet: PacketState, bytes: Uint8Array, limit: number): Uint8Array;
-}
-
-export class AddedHeader implements Added {
   readonly bytes: number;
   readonly #parts: readonly Part[];
   readonly #session: Part | undefined;
@@ -42,11 +34,13 @@ export class AddedHeader implements Added {
     this.#limit = "maxLength" in what && what.maxLength > 0 ? what.maxLength : Number.POSITIVE_INFINITY;
   }
 
+  /** The mirror session that a packet asks for. */
   sessionOf(packet: PacketState): number {
     const { slot, constant } = this.#session ?? { slot: undefined, constant: 0n };
     return slot === undefined ? Number(constant) : getField(packet, slot);
   }
 
+  /** The header, and as many of the bytes behind it as `limit` and the program's own limit leave. */
   inFrontOf(packet: PacketState, bytes: Uint8Array, limit: number): Uint8Array {
     const room = Math.max(0, Math.min(limit, this.#limit) - this.bytes);
     const kept = Math.min(bytes.length, room);

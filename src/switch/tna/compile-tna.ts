@@ -2,7 +2,7 @@ import { SwitchConfigError } from "../bmv2json/config-error.ts";
 import type { Bmv2JsonSource } from "../bmv2json/document.ts";
 import { compileProgram } from "../engine/compile.ts";
 import { type Engine, type EngineOptions, noFaults } from "../engine/engine.ts";
-import { type Added, AddedHeader } from "./added-header.ts";
+import { AddedHeader } from "./added-header.ts";
 import type { Gress, Queue, TnaDocument } from "./document.ts";
 import { readTnaDocument } from "./read-document.ts";
 import { watchedRegisters } from "./register-access.ts";
@@ -18,8 +18,8 @@ export interface TnaEngine extends Engine {
   /** Registers that packets are watched at, in the order of the rules' numbers, from 1. */
   readonly watched: readonly string[];
   /** What the deparsers put in front of mirrored and of resubmitted packets, by its number. */
-  readonly mirrors: Readonly<Record<Gress, ReadonlyMap<number, Added>>>;
-  readonly resubmits: ReadonlyMap<number, Added>;
+  readonly mirrors: Readonly<Record<Gress, ReadonlyMap<number, AddedHeader>>>;
+  readonly resubmits: ReadonlyMap<number, AddedHeader>;
 }
 
 export function isTnaEngine(engine: Engine): engine is TnaEngine {
@@ -43,7 +43,7 @@ export function compileTna(source: Bmv2JsonSource, options: EngineOptions): TnaE
   for (const [name, set] of egress.valueSets) ingress.valueSets.get(name)?.followers.push(set);
   const both = <T>(of: (engine: Engine) => ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
     new Map([...of(ingress), ...of(egress)]);
-  const mirrors = (gress: Gress, { layout }: Engine): ReadonlyMap<number, Added> =>
+  const mirrors = (gress: Gress, { layout }: Engine): ReadonlyMap<number, AddedHeader> =>
     new Map(
       document.mirrors
         .filter((m) => m.gress === gress)

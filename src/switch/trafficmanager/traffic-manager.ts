@@ -175,11 +175,11 @@ export class TrafficManager<T> {
     const what = port === undefined ? "all ports" : `port ${port}`;
     if (this.options.pacing === "queue" && settings.rate?.kind === "bitsPerSecond")
       throw new RangeError(`${what}: queues are paced by packets per second, as in BMv2`);
-    for (const of of this.chosen(port)) {
-      of.queues.forEach((candidate, index) => {
+    for (const chosen of this.chosen(port)) {
+      chosen.queues.forEach((candidate, index) => {
         if (queue === undefined || queue === index) candidate.configure(what, settings, this.clock);
       });
-      of.updateLimit();
+      chosen.updateLimit();
     }
   }
 
@@ -196,10 +196,10 @@ export class TrafficManager<T> {
         throw new RangeError(`${what}: queues can't hold ${bytes} bytes`);
     if (rate !== undefined && this.options.pacing === "queue")
       this.configureQueues(port === undefined ? {} : { port }, { rate });
-    for (const of of this.chosen(port)) {
-      if (rate !== undefined && this.options.pacing !== "queue") of.setRate(rate, this.clock);
-      if (buffer !== undefined) of.buffer = buffer;
-      if (reserved !== undefined) of.reserved = reserved;
+    for (const chosen of this.chosen(port)) {
+      if (rate !== undefined && this.options.pacing !== "queue") chosen.setRate(rate, this.clock);
+      if (buffer !== undefined) chosen.buffer = buffer;
+      if (reserved !== undefined) chosen.reserved = reserved;
     }
   }
 
@@ -284,9 +284,9 @@ export class TrafficManager<T> {
 
   /** Lets the watermarks of all queues, or of one port's, begin anew at what waits now. */
   resetWatermarks(port?: number): void {
-    for (const of of this.ports.values())
-      if (port === undefined || of.number === port)
-        for (const queue of of.queues) {
+    for (const chosen of this.ports.values())
+      if (port === undefined || chosen.number === port)
+        for (const queue of chosen.queues) {
           queue.highest = queue.packets.length;
           queue.highestBytes = queue.bytes;
         }
