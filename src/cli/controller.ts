@@ -1,6 +1,7 @@
 import { Fleet, type FleetNotice, type FleetOptions } from "../controller/fleet.ts";
 import { JobServer } from "../controller/jobservice/server.ts";
 import { Leadership, type Reign } from "../controller/leadership.ts";
+import { plainText } from "../controller/statefile.ts";
 import { WebPage } from "../controller/webpage.ts";
 import { withPort } from "../p4runtime/address.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
@@ -166,9 +167,7 @@ function print(
   event: FleetNotice | { readonly kind: string; readonly electionId?: string; readonly reason?: string },
 ): void {
   const time = new Date().toISOString();
-  process.stdout.write(
-    `${JSON.stringify({ time, ...event }, (_, v) => (typeof v === "bigint" ? `${v}` : v))}\n`,
-  );
+  process.stdout.write(`${plainText({ time, ...event })}\n`);
 }
 
 interface Ended {

@@ -4,6 +4,7 @@ import type { Etcd3, IKeyValue } from "etcd3";
 import {
   type ControllerState,
   EMPTY_STATE,
+  plainText,
   StateError,
   type StateStore,
   stateOf,
@@ -113,9 +114,9 @@ export class Leadership {
       await lease.revoke().catch(() => {});
     };
     try {
-      const id = await this.#asked(() => lease.grant());
+      const id = await asked(() => lease.grant());
       const key = `${this.#prefix}/candidates/${id}`;
-      const put = await this.#asked(() =>
+      const put = await asked(() =>
         this.#client
           .if(key, "Create", "==", 0)
           .then(this.#client.put(key).value(this.#name).lease(id))
@@ -147,7 +148,7 @@ export class Leadership {
 
   /** The candidate that leads. */
   async #first(): Promise<IKeyValue | undefined> {
-    const { kvs } = await this.#asked(() =>
+    const { kvs } = await asked(() =>
       this.#client.getAll().prefix(`${this.#prefix}/candidates/`).sort("Create", "Ascend").limit(1).exec(),
     );
     return kvs[0];
@@ -159,7 +160,7 @@ export class Leadership {
     const abort = (): void => stop.abort();
     signal.addEventListener("abort", abort, { once: true });
     try {
-      const watcher = await this.#asked(() => this.#client.watch().key(key).create());
+      const watcher = await asked(() => this.#client.watch().key(key).create());
       watcher.on("delete", abort);
       await sleep(LOOK, undefined, { signal: stop.signal }).catch(() => {});
       await watcher.cancel().catch(() => {});
@@ -178,10 +179,6 @@ export class Leadership {
     } catch {
       // The lease tells when etcd is gone.
     }
-  }
-
-  async #asked<T>(question: () => Promise<T>): Promise<T> {
-    return asked(question);
   }
 }
 
@@ -228,11 +225,7 @@ class EtcdState implements StateStore {
   save(state: ControllerState): Promise<void> {
     const { jobs = [], ...rest } = state;
     const wanted = new Map([[`${this.#prefix}/state`, stateText(rest)]]);
-    for (const job of jobs)
-      wanted.set(
-        `${this.#prefix}/jobs/${job.name}`,
-        JSON.stringify(job, (_, v) => (typeof v === "bigint" ? `${v}` : v)),
-      );
+    for (const job of jobs) wanted.set(`${this.#prefix}/jobs/${job.name}`, plainText(job));
     // One after the other: an older state must not come to lie over a newer one.
     const writing = this.#writing.then(() => this.#write(wanted));
     this.#writing = writing.catch(() => {});

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, wr
 import { dirname } from "node:path";
 import type { NumericMode } from "../numeric/mode.ts";
 import type { Placement } from "./jobs.ts";
-import type { JobRecord, MemberRecord } from "./jobservice/jobrecord.ts";
+import { type JobRecord, type MemberRecord, memberStates } from "./jobservice/jobrecord.ts";
 
 /** What a controller must not forget when it ends. */
 export interface ControllerState {
@@ -92,11 +92,12 @@ export class StateMemory implements StateStore {
 
 /** The state as text that `stateOf` reads. */
 export function stateText(state: ControllerState): string {
-  return JSON.stringify(
-    { version: 1, ...state },
-    (_, value) => (typeof value === "bigint" ? `${value}` : value),
-    1,
-  );
+  return plainText({ version: 1, ...state }, 1);
+}
+
+/** JSON, with big integers as texts. */
+export function plainText(value: object, indent?: number): string {
+  return JSON.stringify(value, (_, v) => (typeof v === "bigint" ? `${v}` : v), indent);
 }
 
 /** Reads what `JSON.parse` gave. @throws StateError that names the part */
@@ -117,7 +118,7 @@ function jobOf(value: unknown): JobRecord {
   const spec = recordOf(job.spec, `spec of job ${name}`);
   const member = (m: unknown): MemberRecord => {
     const record = recordOf(m, `a member of job ${name}`);
-    const state = MEMBER_STATES.find((s) => s === record.state);
+    const state = memberStates.find((s) => s === record.state);
     if (state === undefined)
       throw new StateError(`the state of a member of job ${name} is ${String(record.state)}`);
     return {
@@ -144,8 +145,6 @@ function jobOf(value: unknown): JobRecord {
     workers: listOf(job.workers, `workers of job ${name}`).map(member),
   };
 }
-
-const MEMBER_STATES = ["awaited", "present", "dead", "left"] as const;
 
 function placementOf(value: unknown): Placement {
   const p = recordOf(value, "a placement");

@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { hostAndPort } from "../p4runtime/address.ts";
 import type { Fleet, FleetNotice } from "./fleet.ts";
+import { plainText } from "./statefile.ts";
 import { linkName, type Topology, TopologyError } from "./topology.ts";
 
 export interface WebPageOptions {
@@ -52,7 +53,7 @@ export class WebPage {
   /** Tells all pages that are open, and those that will be. */
   notice(notice: FleetNotice): void {
     this.#notices++;
-    const event = `id: ${this.#notices}\ndata: ${JSON.stringify(notice, (_, v) => (typeof v === "bigint" ? `${v}` : v))}\n\n`;
+    const event = `id: ${this.#notices}\ndata: ${plainText(notice)}\n\n`;
     this.#recent.push(event);
     if (this.#recent.length > REMEMBERED) this.#recent.shift();
     // One that does not read would make this process grow.

@@ -132,7 +132,9 @@ export class JobDesk {
       for (const member of [record.server, ...record.workers])
         if (member.state === "present")
           this.#alive.handle({ kind: "joined", ...lifeOf(record.name, member) }, now);
-      const placement = placements.find((p) => p.job === record.number) ?? this.#firstPlacement(record);
+      const placement =
+        placements.find((p) => p.job === record.number) ??
+        firstPlacement(record.number, record.spec, record.server.host);
       const actions = this.#controller.resume(placement);
       return [...actions, ...(actions.length === 0 ? this.#changed(record, placement) : [])];
     });
@@ -257,7 +259,7 @@ export class JobDesk {
       server: { ...member(id.host), state: "present", incarnation: id.incarnation },
       workers: spec.workers.map(member),
     };
-    const first = this.#firstPlacement(record);
+    const first = firstPlacement(record.number, record.spec, record.server.host);
     if (spec.needsSwitch && !this.#controller.hasRoom(first)) {
       const { rows } = this.#options.aggregation.options;
       throw new JobRefusal(
@@ -380,20 +382,6 @@ export class JobDesk {
     return { record, member };
   }
 
-  #firstPlacement({ number, spec, server, workers }: JobRecord): Placement {
-    return {
-      job: number,
-      generation: 0,
-      workers: workers.map((w) => w.host),
-      server: server.host,
-      on: undefined,
-      slotBase: 0,
-      rows: spec.rows.length,
-      scale: rowCodec(spec.mode).scale,
-      firstRound: 1,
-    };
-  }
-
   #freeNumber(): number {
     const taken = new Set(this.jobs.map((record) => record.number));
     for (let number = 1; number <= 0xffff; number++) if (!taken.has(number)) return number;
@@ -423,18 +411,7 @@ export class JobDesk {
       if (!topology.hosts.some((h) => h.name === name))
         throw new JobRefusal("UNKNOWN_HOST", `job ${job}: ${name} is not a host of the topology`);
     try {
-      const placement: Placement = {
-        job: 1,
-        generation: 0,
-        workers: spec.workers,
-        server: host,
-        on: undefined,
-        slotBase: 0,
-        rows: spec.rows.length,
-        scale: 0,
-        firstRound: 1,
-      };
-      checkLayout(layoutOf(topology, { spec }, placement));
+      checkLayout(layoutOf(topology, { spec }, firstPlacement(1, spec, host)));
     } catch (error) {
       throw new JobRefusal(
         "BAD_REQUEST",
@@ -442,6 +419,21 @@ export class JobDesk {
       );
     }
   }
+}
+
+/** Where a job begins: at its server, before any switch is asked. */
+function firstPlacement(number: number, spec: JobSpec, server: string): Placement {
+  return {
+    job: number,
+    generation: 0,
+    workers: spec.workers,
+    server,
+    on: undefined,
+    slotBase: 0,
+    rows: spec.rows.length,
+    scale: rowCodec(spec.mode).scale,
+    firstRound: 1,
+  };
 }
 
 function absentOf({ workers }: JobRecord): readonly number[] {

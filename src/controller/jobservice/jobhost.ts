@@ -28,13 +28,6 @@ const TIMES: Partial<LibraOptions> = {
   silence: 60_000,
 };
 
-interface Running<Machine> {
-  readonly member: JobMember;
-  readonly machine: Machine;
-  readonly layout: JobLayout;
-  close(): Promise<void>;
-}
-
 /** The first layout that knows this host, and what becomes of later ones. */
 class Layouts {
   readonly first: Promise<JobLayout>;
@@ -154,7 +147,7 @@ export async function workJob(
   }
 }
 
-async function startWorker(options: JobHostOptions): Promise<Running<LibraWorker> & WorkingJob> {
+async function startWorker(options: JobHostOptions): Promise<WorkingJob & { close(): Promise<void> }> {
   const layouts = new Layouts();
   // Before the answer to the request is here it is not known which layout is the first for this start.
   const early: (() => void)[] = [];

@@ -22,7 +22,8 @@ export interface MemberId {
   readonly incarnation: bigint;
 }
 
-export type MemberState = "awaited" | "present" | "dead" | "left";
+export const memberStates = ["awaited", "present", "dead", "left"] as const;
+export type MemberState = (typeof memberStates)[number];
 
 export interface MemberRecord {
   readonly host: string;

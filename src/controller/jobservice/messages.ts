@@ -11,7 +11,7 @@ import type {
   Refusal,
 } from "./generated/jobs.ts";
 import type { JobSpec, JobWay, MemberId } from "./jobrecord.ts";
-import { JobRefusal, type RefusalCode } from "./refusal.ts";
+import { JobRefusal, refusalCodes } from "./refusal.ts";
 
 /** @throws JobRefusal BAD_REQUEST */
 export function memberOf(member: Member | undefined): MemberId {
@@ -83,24 +83,9 @@ export function refusalMessage(refusal: JobRefusal): Init<Refusal> {
 
 /** A refusal as the error that the client throws. */
 export function refusalOf({ code, message }: Refusal): JobRefusal {
-  const known = CODES.find((c) => c === code);
+  const known = refusalCodes.find((c) => c === code);
   return new JobRefusal(known ?? "BAD_REQUEST", message);
 }
-
-const CODES: readonly RefusalCode[] = [
-  "NOT_LEADER",
-  "BAD_REQUEST",
-  "UNKNOWN_JOB",
-  "JOB_EXISTS",
-  "UNKNOWN_HOST",
-  "NOT_INVITED",
-  "NO_SLOTS",
-  "DOES_NOT_FIT",
-  "REPLACED",
-  "DEAD",
-  "NOT_JOINED",
-  "UNKNOWN_SWITCH",
-];
 
 /** Where a job is to go; undefined: anywhere. @throws JobRefusal BAD_REQUEST */
 export function targetOf({ to }: MoveRequest): Target | undefined {

@@ -2,6 +2,7 @@ import { Server, ServerCredentials, type ServerWritableStream, status } from "@g
 import type { Init } from "../../p4info/message/descriptor.ts";
 import type { FleetJobs, JobNews } from "../fleetjobs.ts";
 import type { JobStatus, LayoutsRequest, LayoutUpdate, ListResponse } from "./generated/jobs.ts";
+import type { JobRecord } from "./jobrecord.ts";
 import { layoutMessage, memberOf, refusalMessage, specOf, targetOf } from "./messages.ts";
 import { JobRefusal } from "./refusal.ts";
 import { type JobsHandlers, JobsService } from "./service.ts";
@@ -114,7 +115,7 @@ export class JobServer {
       Layouts: (call) => this.#stream(call),
       List: (_, answer) =>
         outcome<Init<ListResponse>>(
-          async () => ({ jobs: this.#jobs().desk.jobs.map((record) => this.#statusOf(record.name)) }),
+          async () => ({ jobs: this.#jobs().desk.jobs.map((record) => this.#statusOf(record)) }),
           (refusal) => ({ refusal: refusalMessage(refusal) }),
           answer,
         ),
@@ -151,22 +152,21 @@ export class JobServer {
     call.on("finish", over);
   }
 
-  #statusOf(name: string): Init<JobStatus> {
+  #statusOf({ name, number, server, workers }: JobRecord): Init<JobStatus> {
     const desk = this.#jobs().desk;
-    const record = desk.jobs.find((r) => r.name === name);
     const placement = desk.placementOf(name);
     return {
       name,
-      job: record?.number ?? 0,
+      job: number,
       generation: placement?.generation ?? 0,
       switch: placement?.on ?? "",
       slotBase: placement?.slotBase ?? 0,
       rows: placement?.rows ?? 0,
       openRound: desk.openRoundOf(name),
-      members: [
-        ...(record === undefined ? [] : [{ ...record.server, isServer: true }]),
-        ...(record?.workers ?? []).map((w) => ({ ...w, isServer: false })),
-      ].map(({ host, isServer, state, life }) => ({ host, isServer, state, life })),
+      members: [server, ...workers].map((member) => {
+        const { host, state, life } = member;
+        return { host, isServer: member === server, state, life };
+      }),
     };
   }
 }

@@ -1,5 +1,6 @@
 import type { Init } from "../../../p4info/message/descriptor.ts";
 import { didYouMean } from "../../../p4info/suggest.ts";
+import { bigintOf } from "../../../p4runtime/values.ts";
 import type { DataField, KeyField, TableEntry } from "./generated/bfruntime.ts";
 
 /** A value of a field: numbers of any width, words of an enumeration, or switches. Arrays of numbers are only read. */
@@ -93,7 +94,7 @@ export function dataOf(table: BfTable, entry: TableEntry): Fields {
     if (field === undefined || value === undefined) continue;
     const before = found[field.name];
     if (value.case === "stream") {
-      const number = numberOf(value.value);
+      const number = bigintOf(value.value);
       found[field.name] =
         before === undefined ? number : [...(Array.isArray(before) ? before : [before]), number];
     } else if (value.case === "intArrVal") found[field.name] = value.value.val.map(BigInt);
@@ -135,10 +136,6 @@ function bytesOf(table: BfTable, field: Field, value: FieldValue): Uint8Array {
   let rest = BigInt(value);
   for (let i = bytes.length - 1; i >= 0; i--, rest >>= 8n) bytes[i] = Number(rest & 0xffn);
   return bytes;
-}
-
-function numberOf(bytes: Uint8Array): bigint {
-  return bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
 }
 
 function parsed(text: string): unknown {
