@@ -54,7 +54,7 @@ function keyOf(files) {
 }
 
 async function make(files, folder) {
-  const { build } = await import("esbuild");
+  const { build, stop } = await import("esbuild");
   // Several processes may begin at once: the first to finish wins, and nobody sees half of it.
   const draft = `${folder}.${process.pid}`;
   mkdirSync(dirname(folder), { recursive: true });
@@ -75,6 +75,8 @@ async function make(files, folder) {
       { name: "places", setup: (b) => b.onLoad({ filter: /\.ts$/ }, (args) => loaded(args.path, folder)) },
     ],
   });
+  // Its process would stay beside this one.
+  await stop();
   try {
     renameSync(draft, folder);
   } catch (error) {

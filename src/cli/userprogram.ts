@@ -54,7 +54,7 @@ function temporaryFolder(): string {
 }
 
 async function moduleOf(path: string, outfile: string, own: string): Promise<Uint8Array> {
-  const { build } = await import("esbuild");
+  const { build, stop } = await import("esbuild");
   try {
     const { outputFiles } = await build({
       entryPoints: [path],
@@ -77,6 +77,9 @@ async function moduleOf(path: string, outfile: string, own: string): Promise<Uin
     if (!isFailure(error)) throw error;
     const shown = error.errors.slice(0, SHOWN).map((m) => compilerText(m, dirname(path)));
     throw new UserError(`${relative(process.cwd(), path)} could not be loaded: ${shown.join("\n\n")}`);
+  } finally {
+    // Else its process would stay beside this one for as long as the program runs.
+    await stop();
   }
 }
 
