@@ -60,27 +60,26 @@ interface Rates {
   readonly memory: number;
 }
 
-/** Requests of `updates`, `size` in each. */
-async function requests(updates: readonly Update[], size: number): Promise<Uint8Array[]> {
-  const all: Uint8Array[] = [];
+/** Requests of `updates`, `size` in each, as they go to the socket. */
+async function requests(bare: BareGrpc, updates: readonly Update[], size: number): Promise<Buffer[]> {
+  const all: Buffer[] = [];
   for (let at = 0; at < updates.length; at += size) {
     if (all.length % 100 === 0) await sleep(0);
-    all.push(
-      encode(WriteRequest, {
-        deviceId: 1n,
-        electionId: { high: 0n, low: 1n },
-        updates: updates.slice(at, at + size),
-      }),
-    );
+    const request = {
+      deviceId: 1n,
+      electionId: { high: 0n, low: 1n },
+      updates: updates.slice(at, at + size),
+    };
+    all.push(bare.request(encode(WriteRequest, request)));
   }
   return all;
 }
 
 async function measure(address: string, pid: number): Promise<Rates> {
   const client = await P4RuntimeClient.connect({ address });
-  const bare = new BareGrpc(address);
-  const send = async (messages: readonly Uint8Array[]): Promise<void> => {
-    for (const message of messages) await bare.call(P4RuntimeService.Write.path, message);
+  const bare = new BareGrpc(address, P4RuntimeService.Write.path);
+  const send = async (requests: readonly Buffer[]): Promise<void> => {
+    for (const request of requests) await bare.call(request);
   };
   try {
     await client.arbitrate(1n);
@@ -108,9 +107,9 @@ async function measure(address: string, pid: number): Promise<Rates> {
       if (n % 10_000 === 0) await sleep(0);
     }
     const inserts = entities.map(insert);
-    const many = await requests(inserts.slice(0, ENTRIES), BATCH);
-    const few = await requests(inserts.slice(ENTRIES), 1);
-    const removals = await requests(entities.map(remove), BATCH);
+    const many = await requests(bare, inserts.slice(0, ENTRIES), BATCH);
+    const few = await requests(bare, inserts.slice(ENTRIES), 1);
+    const removals = await requests(bare, entities.map(remove), BATCH);
     const before = residentBytes(pid);
     await send(many);
     const memory = (residentBytes(pid) - before) / ENTRIES;
@@ -129,7 +128,7 @@ async function measure(address: string, pid: number): Promise<Rates> {
     });
     return { batches, single, clientBatches, clientSingle, read, memory };
   } finally {
-    bare.close();
+    await bare.close();
     await client.close();
   }
 }
