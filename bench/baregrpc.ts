@@ -31,9 +31,10 @@ export class BareGrpc {
   #sendWindow = window;
   #streamWindow = window;
   #rest: Buffer = Buffer.alloc(0);
-  #waiting: { resolve: () => void; reject: (error: Error) => void } | undefined;
+  #waiting: { resolve: (received: number) => void; reject: (error: Error) => void } | undefined;
   #resume: (() => void) | undefined;
   #trailers = 0;
+  #received = 0;
 
   /** @param path of the method that is called */
   constructor(address: string, path: string) {
@@ -73,8 +74,12 @@ export class BareGrpc {
     return Buffer.concat(frames);
   }
 
-  /** One unary call; the frames can be sent again afterwards. @throws Error when the server does not answer as it did at first */
-  async call(frames: Buffer): Promise<void> {
+  /**
+   * One call; the frames can be sent again afterwards. Gives how many bytes of data came.
+   *
+   * @throws Error when the server does not answer as it did at first
+   */
+  async call(frames: Buffer): Promise<number> {
     const stream = this.#nextStream;
     this.#nextStream += 2;
     if (frames.length > this.#streamWindow) throw new Error("the request is larger than a stream's window");
@@ -88,6 +93,7 @@ export class BareGrpc {
     }
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
+      this.#received = 0;
       this.#socket.write(frames);
     });
   }
@@ -114,6 +120,9 @@ export class BareGrpc {
 
   #frame(kind: number, flags: number, stream: number, bytes: Buffer, from: number, to: number): void {
     switch (kind) {
+      case type.data:
+        this.#received += to - from;
+        return;
       case type.headers:
         if ((flags & flag.endStream) !== 0) this.#answered(to - from);
         return;
@@ -142,7 +151,7 @@ export class BareGrpc {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (this.#trailers === 0) this.#trailers = trailers;
-    if (trailers <= this.#trailers) waiting?.resolve();
+    if (trailers <= this.#trailers) waiting?.resolve(this.#received);
     else waiting?.reject(new Error("a call failed"));
   }
 }
