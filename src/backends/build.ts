@@ -8,8 +8,9 @@ import { reportPage } from "./report.ts";
 import { sourceMap, sourceMapText } from "./sourcemap.ts";
 import { tableContents } from "./tables.ts";
 import { tnaDocument } from "./tna/document.ts";
-import { fitFindings, fitReport, stageMap } from "./tna/fit/index.ts";
+import { type FitReport, fitFindings, fitReport, stageMap } from "./tna/fit/index.ts";
 import { lowerTna } from "./tna/lower.ts";
+import type { TnaProgram } from "./tna/lowered.ts";
 import { tnaP4info } from "./tna/p4info.ts";
 import { placedTnaFiles } from "./tna/text/files.ts";
 import { bfrtSettings } from "./tna/trafficmanager.ts";
@@ -51,28 +52,26 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
     files.set("p4info.txtpb", p4infoToText(info));
     files.set("p4info.bin", p4infoToBinary(info));
   }
+  const { lowered: onTofino, fit } = tofino(program);
   if (targets.includes("tna")) {
-    const lowered = lowerTna(program);
-    const [first] = lowered.findings;
+    const [first] = onTofino.findings;
     if (first !== undefined) {
-      const message = lowered.findings.map((f) => `${f.code}: ${f.message}`).join("; ");
+      const message = onTofino.findings.map((f) => `${f.code}: ${f.message}`).join("; ");
       throw new BackendError("GP2004", "tna", message, first.at);
     }
-    emit("tna", placedTnaFiles(lowered));
-    files.set(`tna/${program.name}.json`, tnaDocument(lowered));
+    emit("tna", placedTnaFiles(onTofino));
+    files.set(`tna/${program.name}.json`, tnaDocument(onTofino));
     const info = tnaP4info(program);
     files.set("tna/p4info.txtpb", p4infoToText(info));
     files.set("tna/p4info.bin", p4infoToBinary(info));
-    const settings = bfrtSettings(lowered);
+    const settings = bfrtSettings(onTofino);
     if (settings !== undefined) files.set("tna/bfrt.json", settings);
   }
-  const lowered = lowerTna(program);
-  const fit = lowered.findings.length > 0 ? undefined : fitReport(lowered);
   if (fit !== undefined && targets.includes("tna")) files.set("tna/stages.svg", stageMap(fit));
   files.set("tables.json", tableContents(program));
   files.set(
     "report.md",
-    reportPage(program, { v1model: targets.includes("v1model"), tna: fit ?? lowered.findings }),
+    reportPage(program, { v1model: targets.includes("v1model"), tna: fit ?? onTofino.findings }),
   );
   files.set("sourcemap.json", sourceMapText(sourceMap(program, placed)));
   files.set("packets.md", packetFormats(program));
@@ -81,6 +80,24 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
 
 /** What keeps a checked program off Tofino 1: codes GP18xx, all with the target `tna`. Empty for a program that can be generated. */
 export function checkTna(program: Program): readonly Diagnostic[] {
+  const { lowered, fit } = tofino(program);
+  return fit === undefined ? lowered.findings : fitFindings(fit);
+}
+
+/** A program lowered for Tofino, and how it fits when nothing keeps it off. */
+interface OnTofino {
+  readonly lowered: TnaProgram;
+  readonly fit: FitReport | undefined;
+}
+
+const known = new WeakMap<Program, OnTofino>();
+
+/** Whoever generates a program has checked it before: the work is done once. */
+function tofino(program: Program): OnTofino {
+  const before = known.get(program);
+  if (before !== undefined) return before;
   const lowered = lowerTna(program);
-  return lowered.findings.length > 0 ? lowered.findings : fitFindings(fitReport(lowered));
+  const result = { lowered, fit: lowered.findings.length > 0 ? undefined : fitReport(lowered) };
+  known.set(program, result);
+  return result;
 }

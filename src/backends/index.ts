@@ -1,4 +1,4 @@
-export { type BindingsMaker, generateAll } from "./all.ts";
+export { generateAll } from "./all.ts";
 export { BackendError, type BackendErrorCode } from "./backenderror.ts";
 export { checkTna, type GeneratedFiles, type GenerateOptions, generate, type TargetName } from "./build.ts";
 export { dissector } from "./dissector/index.ts";

@@ -1,16 +1,9 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import {
-  type BindingsMaker,
-  checkTna,
-  type GeneratedFiles,
-  generateAll,
-  type TargetName,
-} from "../backends/index.ts";
+import { checkTna, type GeneratedFiles, generateAll, type TargetName } from "../backends/index.ts";
 import type { SwitchProgram } from "../dsl/program.ts";
 import { ProgramError } from "../dsl/programerror.ts";
 import { type Diagnostic, severityOf } from "../ir/diagnostics.ts";
-import { bindingsThread } from "./bindingsthread.ts";
 import { frame } from "./check.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { loadProgram } from "./load.ts";
@@ -52,27 +45,21 @@ Example:
       throw new UserError("--verify asks Tofino's compiler: add --target tna");
     }
     if (positionals.length === 0) throw new UserError("name a program: gradplane build PROGRAM.ts");
-    const thread = bindingsThread();
-    try {
-      for (const file of positionals) {
-        const program = await loadProgram(file);
-        const files = await buildProgram(program, asked, values.out, values.verify, thread?.make);
-        if (values.verify) await verify(program, files);
-      }
-    } finally {
-      await thread?.end();
+    for (const file of positionals) {
+      const program = await loadProgram(file);
+      const files = buildProgram(program, asked, values.out, values.verify);
+      if (values.verify) await verify(program, files);
     }
   },
 };
 
 /** Generates, writes and lists. Without `asked`, for each target that has what the program needs. @throws ProgramError */
-async function buildProgram(
+function buildProgram(
   program: SwitchProgram,
   asked: readonly TargetName[] | undefined,
   out: string,
   isVerified: boolean,
-  bindings: BindingsMaker | undefined,
-): Promise<GeneratedFiles> {
+): GeneratedFiles {
   for (const warning of program.warnings.filter((d) => severityOf(d) === "warning"))
     process.stderr.write(`${frame(warning)}\n\n`);
   const lacks = lacking(program).filter((d) => !isVerified || d.code !== "GP1850");
@@ -85,7 +72,7 @@ async function buildProgram(
     process.stderr.write(
       `${lacks.map(frame).join("\n\n")}\n\nnot built for tna, which lacks what the above needs\n\n`,
     );
-  const files = await generateAll(program.ir, { targets, ...(bindings === undefined ? {} : { bindings }) });
+  const files = generateAll(program.ir, { targets });
   const folder = join(out, program.name);
   writeFiles(folder, files);
   const bytes = [...files.values()].reduce((sum, f) => sum + Buffer.byteLength(f), 0);
@@ -117,14 +104,24 @@ async function verify(program: SwitchProgram, files: GeneratedFiles): Promise<vo
 /** Writes generated files below a folder. @throws EnvironmentError that names the folder */
 function writeFiles(folder: string, files: GeneratedFiles): void {
   try {
+    const folders = new Set([...files.keys()].map((path) => dirname(join(folder, path))));
+    for (const needed of folders) mkdirSync(needed, { recursive: true });
     for (const [path, content] of files) {
       const full = join(folder, path);
-      mkdirSync(dirname(full), { recursive: true });
-      writeFileSync(full, content);
+      if (!isAlready(full, content)) writeFileSync(full, content);
     }
   } catch (error) {
     throw new EnvironmentError(
       `cannot write below ${folder}: ${error instanceof Error ? error.message : String(error)}`,
     );
+  }
+}
+
+/** Whether a file has this content: then nobody has to see a change, and writing over a file takes many times longer than reading it. */
+function isAlready(file: string, content: string | Uint8Array): boolean {
+  try {
+    return readFileSync(file).equals(Buffer.from(content));
+  } catch {
+    return false;
   }
 }

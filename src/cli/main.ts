@@ -159,8 +159,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
+/** Resolves when the verb has ended, and the exit code is set. Not awaited here: the modules may be put together as one that cannot. */
+export const ended: Promise<void> = main(process.argv.slice(2)).catch(async (error: unknown) => {
   process.exitCode = await report(error);
-}
+});

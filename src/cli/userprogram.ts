@@ -1,11 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { builtinModules } from "node:module";
+import { builtinModules, createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Loader, Message, Plugin, PluginBuild } from "esbuild";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { compilerText } from "./programfault.ts";
+import { isInScript, MissingExport, ownDoors, runScript } from "./userscript.ts";
 
 /**
  * Imports a user's TypeScript file. It and the files that it imports become one module, in which "gradplane" is the copy that runs it,
@@ -19,26 +20,52 @@ export async function importTypeScript(
   own: string,
 ): Promise<Readonly<Record<string, unknown>>> {
   process.setSourceMapsEnabled(true);
+  const quickly = ownDoors.size > 0 ? await asScript(path) : undefined;
+  if (quickly !== undefined) return quickly;
   const folder = temporaryFolder();
   try {
     const file = join(folder, `${basename(path).replace(/\.\w+$/, "")}.mjs`);
-    writeFileSync(file, await moduleOf(path, file, own));
-    return await loaded(pathToFileURL(file).href);
+    const { contents } = await compiled(path, file, "esm", (b) => resolvePackages(b, own));
+    await endCompiler();
+    writeFileSync(file, contents);
+    return await withItsFaults(() => import(pathToFileURL(file).href));
   } finally {
     // Where its lines come from has been read with it.
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Imports a module. What nobody waits for in it is its fault, too. */
-async function loaded(url: string): Promise<Readonly<Record<string, unknown>>> {
+/** What the program exports when it can run as a script; undefined when it has to be imported as a module. */
+async function asScript(path: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const file = `${path}.cjs`;
+  let isAlone = true;
+  const resolve = (b: PluginBuild): void =>
+    b.onResolve({ filter: /^[^./]/ }, ({ path: name, kind }) => {
+      if (kind === "entry-point") return undefined;
+      isAlone &&= isInScript(name) && kind !== "dynamic-import";
+      return { path: name, external: true };
+    });
+  try {
+    const { contents } = await compiled(path, file, "cjs", resolve);
+    if (!isAlone) return undefined;
+    await endCompiler();
+    return await withItsFaults(async () => runScript(new TextDecoder().decode(contents), file));
+  } catch (error) {
+    // Modules can wait while they load, and say which names are missing; and their compiler's words are the better ones.
+    if (error instanceof MissingExport || isFailure(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Runs a program. What nobody waits for in it is its fault, too. */
+async function withItsFaults<T>(run: () => Promise<T>): Promise<T> {
   let fail = (_: unknown): void => {};
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
   });
   process.on("unhandledRejection", fail);
   try {
-    return await Promise.race([import(url), failed]);
+    return await Promise.race([run(), failed]);
   } finally {
     process.off("unhandledRejection", fail);
   }
@@ -53,16 +80,21 @@ function temporaryFolder(): string {
   }
 }
 
-async function moduleOf(path: string, outfile: string, own: string): Promise<Uint8Array> {
-  const { build, stop } = await import("esbuild");
+/** @throws UserError with the places of what is no TypeScript when it becomes a module; else what the compiler throws */
+async function compiled(
+  path: string,
+  outfile: string,
+  format: "esm" | "cjs",
+  resolve: (b: PluginBuild) => void,
+): Promise<{ readonly contents: Uint8Array }> {
   try {
-    const { outputFiles } = await build({
+    const { outputFiles } = await compiler().build({
       entryPoints: [path],
       outfile,
       absWorkingDir: dirname(path),
       write: false,
       bundle: true,
-      format: "esm",
+      format,
       platform: "node",
       target: `node${process.versions.node}`,
       // Without "module", which is for bundlers alone.
@@ -70,17 +102,25 @@ async function moduleOf(path: string, outfile: string, own: string): Promise<Uin
       sourcemap: "inline",
       sourcesContent: false,
       logLevel: "silent",
-      plugins: [{ name: "gradplane", setup: (b) => resolvePackages(b, own) }, ownPlaces],
+      plugins: [{ name: "gradplane", setup: resolve }, ownPlaces],
     });
-    return outputFiles[0]?.contents ?? new Uint8Array();
+    return outputFiles[0] ?? { contents: new Uint8Array() };
   } catch (error) {
-    if (!isFailure(error)) throw error;
+    if (!isFailure(error) || format === "cjs") throw error;
     const shown = error.errors.slice(0, SHOWN).map((m) => compilerText(m, dirname(path)));
+    await endCompiler();
     throw new UserError(`${relative(process.cwd(), path)} could not be loaded: ${shown.join("\n\n")}`);
-  } finally {
-    // Else its process would stay beside this one for as long as the program runs.
-    await stop();
   }
+}
+
+/** By require, as what it is: import would first look through it for what it exports. */
+function compiler(): typeof import("esbuild") {
+  return createRequire(import.meta.url)("esbuild");
+}
+
+/** Else its process would stay beside this one for as long as the program runs. */
+async function endCompiler(): Promise<void> {
+  await compiler().stop();
 }
 
 /** "gradplane" is this copy, and packages are imported from where the user's file finds them. */

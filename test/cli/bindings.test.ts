@@ -11,7 +11,6 @@ const folder = mkdtempSync(join(tmpdir(), "gradplane-"));
 const router = join(root, "p4out/router");
 const kept = readFileSync(join(router, "bindings.ts"), "utf8");
 
-// Whole processes, each of which loads ts-morph.
 describe("gradplane bindings", { timeout: 120_000 }, () => {
   test.each(["p4info.txtpb", "p4info.bin"])(
     "makes of %s what build has made of the program",
@@ -41,6 +40,45 @@ describe("gradplane bindings", { timeout: 120_000 }, () => {
     expect(
       [...stdout.matchAll(/^export (?:interface|type|const|function) (\w+)/gm)].map(([, n]) => n),
     ).toHaveLength(names.length);
+  });
+
+  test("renews the bindings of a file and keeps what was added below them", async () => {
+    const file = join(folder, "mine.ts");
+    const head = '} from "gradplane/p4runtime";';
+    const older = kept
+      .replaceAll("RoutingViaParams", "RoutingOldParams")
+      .replace("  type Value,", "  type TableEntry,\n  type Value,")
+      .replace(head, `${head}\nimport { readFileSync as read } from "node:fs";`);
+    const mine = [
+      "// What I have added.",
+      "export const via = (params: RoutingOldParams) => actions.routing.via(params);",
+      'export const entries: readonly TableEntry[] = JSON.parse(read("entries.json", "utf8"));',
+    ];
+    writeFileSync(file, `${older}\n${mine.join("\n")}\n`);
+    const ended = await gradplane(["bindings", join(router, "p4info.bin"), "--into", file]);
+    const line = older.split("\n").length + 2;
+    expect(ended).toMatchObject({ status: 1, stdout: "" });
+    expect(ended.stderr).toContain(`RoutingOldParams, in line ${line} of the older file`);
+    const text = readFileSync(file, "utf8");
+    expect(text.endsWith(`\n\n${mine.join("\n")}\n`)).toBe(true);
+    expect(text).toContain('import { readFileSync as read } from "node:fs";');
+    expect(text).toContain('import { type TableEntry } from "gradplane/p4runtime";');
+    const added = text.split("\n").filter((l) => !kept.split("\n").includes(l));
+    expect(added).toHaveLength(mine.length + 2);
+    // Again, with nothing that is gone: it is what it was.
+    writeFileSync(file, text.replace("RoutingOldParams", "RoutingViaParams"));
+    const again = await gradplane(["bindings", join(router, "p4info.bin"), "--into", file]);
+    expect(again).toEqual({ status: 0, stdout: "", stderr: "" });
+    expect(readFileSync(file, "utf8")).toBe(text.replace("RoutingOldParams", "RoutingViaParams"));
+  });
+
+  test("renews nothing in a file without bindings", async () => {
+    const file = join(folder, "none.ts");
+    writeFileSync(file, "export const a = 3;\n");
+    const ended = await gradplane(["bindings", join(router, "p4info.bin"), "--into", file]);
+    expect(ended.status).toBe(1);
+    expect(ended.stderr).toContain("has no bindings to renew");
+    expect(readFileSync(file, "utf8")).toBe("export const a = 3;\n");
   });
 
   test("says what is wrong with a file that is no P4Info, or not there", async () => {

@@ -21,9 +21,9 @@ describe("the generated programs that are kept in p4out", () => {
 
   test.each(kept)(
     "p4out/$name is what gradplane build examples/$folder/program.ts writes",
-    async ({ name, ir }) => {
+    ({ name, ir }) => {
       const targets: readonly TargetName[] = checkTna(ir).length === 0 ? ["v1model", "tna"] : ["v1model"];
-      const made = await generateAll(ir, { targets });
+      const made = generateAll(ir, { targets });
       const stored = [...contents(join(root, "p4out", name))];
       expect(
         stored.map(([path]) => path),

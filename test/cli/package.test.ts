@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { contents, folderWith } from "./folder.ts";
@@ -22,6 +22,8 @@ function install(): string {
     cpSync(join(root, path), join(stage, path), { recursive: true });
   const build = ["-p", join(root, "tsconfig.build.json"), "--outDir", join(stage, "dist")];
   execFileSync(tsc, build, { cwd: root, stdio: "inherit" });
+  const generator = `require("./bin/bundle.js").packaged(${JSON.stringify(join(stage, "dist"))})`;
+  execFileSync(process.execPath, ["-e", generator], { cwd: root, stdio: "inherit" });
   const user = folderWith({ "program.ts": RIGHT });
   const home = join(user, "node_modules/gradplane");
   mkdirSync(home, { recursive: true });
@@ -53,6 +55,18 @@ describe("the package as npm pack makes it", { timeout: 60_000 }, () => {
     const there = folderWith();
     await gradplane(["build", join(user, "program.ts"), "--out", there]);
     expect(contents(join(user, "here"))).toEqual(contents(there));
+  });
+
+  test("keeps the code of the verbs that generate, and says of wrong programs what the repository says", async () => {
+    const script = join(user, "node_modules/gradplane/dist/generator/all.cjs");
+    expect(existsSync(`${script}-build-${process.version}`)).toBe(true);
+    const wrong =
+      'import { program, nothing } from "gradplane";\nexport default program("wrong", { features: [nothing()] });\n';
+    writeFileSync(join(user, "wrong.ts"), wrong);
+    const here = await gradplane(["check", "wrong.ts"], user, installed);
+    expect(here.status).toBe(1);
+    expect(here.stderr).toContain('"gradplane" has no export "nothing"');
+    expect(here).toEqual(await gradplane(["check", "wrong.ts"], user));
   });
 
   test("starts its switches from what is installed", async () => {

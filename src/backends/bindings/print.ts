@@ -1,5 +1,4 @@
-import { createRequire } from "node:module";
-import type { CodeBlockWriter, StatementStructures } from "ts-morph";
+import CodeBlockWriter from "code-block-writer";
 import { commentLines } from "./documentation.ts";
 import type { ActionLeaf, BindCall, BindingsModule, ObjectLeaf, Section, TypeDeclaration } from "./module.ts";
 import { isTree, type NameTree, objectKey, typeKey } from "./names.ts";
@@ -7,53 +6,26 @@ import { isTree, type NameTree, objectKey, typeKey } from "./names.ts";
 /** Columns of a line; longer ones are broken. */
 const LINE_WIDTH = 110;
 
-/**
- * Loads ts-morph, which takes a while. By require, as what it is: import would first look through its 12 MB for what they export.
- */
-export function loadPrinter(): typeof import("ts-morph") {
-  return createRequire(import.meta.url)("ts-morph");
-}
-
-/** The text of a bindings module. ts-morph is loaded here, so that only those who make bindings wait for it. */
+/** The text of a bindings module. */
 export function printModule(module: BindingsModule): string {
-  const { IndentationText, Project, QuoteKind, StructureKind } = loadPrinter();
-  const project = new Project({
-    useInMemoryFileSystem: true,
-    skipLoadingLibFiles: true,
-    manipulationSettings: { indentationText: IndentationText.TwoSpaces, quoteKind: QuoteKind.Double },
-  });
-  const statements: (StatementStructures | ((writer: CodeBlockWriter) => void))[] = [
-    (writer) => writeDoc(writer, module.doc),
-    (writer) => writeImport(writer, module),
-    // Written and not given as structures: ts-morph would indent twice what stands behind an equals sign.
-    ...module.declarations.map(
-      (declaration) => (writer: CodeBlockWriter) => writeDeclaration(writer, declaration),
-    ),
-    (writer) => {
-      writer.newLine();
-      writeDoc(writer, "The actions of the program, for the tables that have them.");
-      writer.write("export const actions = ");
-      writeTree(writer, module.actions, writeAction);
-      writer.write(";").newLine();
-    },
-    {
-      kind: StructureKind.Function,
-      isExported: true,
-      name: "bind",
-      // A parameter that is not used has to say so.
-      parameters: [{ name: module.sections.length > 0 ? "client" : "_client", type: "BoundClient" }],
-      docs: docsOf(module.bindDoc),
-      statements: (writer) => writeBound(writer, module.sections),
-    },
-    {
-      kind: StructureKind.TypeAlias,
-      isExported: true,
-      name: module.boundType,
-      docs: docsOf("A client with the names of the program."),
-      type: "ReturnType<typeof bind>",
-    },
-  ];
-  return `${project.createSourceFile("bindings.ts", { statements }).getFullText().trimEnd()}\n`;
+  const writer = new CodeBlockWriter({ indentNumberOfSpaces: 2, newLine: "\n" });
+  writeDoc(writer, module.doc);
+  writeImport(writer, module);
+  for (const declaration of module.declarations) writeDeclaration(writer, declaration);
+  writer.newLine();
+  writeDoc(writer, "The actions of the program, for the tables that have them.");
+  writer.write("export const actions = ");
+  writeTree(writer, module.actions, writeAction);
+  writer.write(";").newLine();
+  writer.newLine();
+  writeDoc(writer, module.bindDoc);
+  // A parameter that is not used has to say so.
+  writer.write(`export function bind(${module.sections.length > 0 ? "client" : "_client"}: BoundClient) `);
+  writer.block(() => writeBound(writer, module.sections));
+  writer.blankLine();
+  writeDoc(writer, "A client with the names of the program.");
+  writer.writeLine(`export type ${module.boundType} = ReturnType<typeof bind>;`);
+  return `${writer.toString().trimEnd()}\n`;
 }
 
 function writeImport(writer: CodeBlockWriter, { types, functions }: BindingsModule): void {
@@ -222,10 +194,4 @@ function writeDoc(writer: CodeBlockWriter, doc: string): void {
   writer.writeLine("/**");
   for (const line of lines) writer.writeLine(line === "" ? " *" : ` * ${line}`);
   writer.writeLine(" */");
-}
-
-/** One line stays on one line; several begin below the opening. */
-function docsOf(doc: string): string[] {
-  const lines = commentLines(doc);
-  return [lines.length > 1 ? `\n${lines.join("\n")}` : lines.join()];
 }

@@ -43,15 +43,7 @@ export interface ActionText {
   readonly name: string;
   readonly local: string;
   readonly doc?: string;
-  readonly parameters: readonly ParameterText[];
-}
-
-interface ParameterText {
-  readonly name: string;
-  readonly type: DataType;
-  readonly doc?: string;
-  /** Annotations, in front of the type. */
-  readonly annotated?: string;
+  readonly parameters: readonly { readonly name: string; readonly type: DataType; readonly doc?: string }[];
 }
 
 /** An action with the documentation of its parameters in front. */
@@ -66,9 +58,7 @@ export function actionText(action: ActionText, body: readonly Doc[]): Doc {
       braces(
         list(
           `action ${action.local}(`,
-          action.parameters.map((p) =>
-            [...(p.annotated === undefined ? [] : [p.annotated]), typeName(p.type), p.name].join(" "),
-          ),
+          action.parameters.map((p) => `${typeName(p.type)} ${p.name}`),
           ")",
         ),
         body,

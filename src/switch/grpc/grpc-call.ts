@@ -1,7 +1,6 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { type GrpcStatus, grpcCode, statusHeaders } from "./grpc-status.ts";
-import { encodeHeaders, type Headers } from "./hpack.ts";
-import type { Http2Stream, StreamListener } from "./http2-stream.ts";
-import { framedMessage, MessageReader, noMemory, type RequestMemory } from "./message-reader.ts";
+import { framedMessage, MessageReader } from "./message-reader.ts";
 
 /** What is known of a call beside its messages. */
 export interface CallInfo {
@@ -41,51 +40,51 @@ export type GrpcMethod =
     }
   | { readonly kind: "bidi"; readonly open: (call: StreamingCall) => BidiListener };
 
-const responseHeaders: readonly (readonly [name: string, value: string])[] = [
-  [":status", "200"],
-  ["content-type", "application/grpc"],
-];
-const headersBlock = encodeHeaders(responseHeaders);
+const responseHeaders = { ":status": 200, "content-type": "application/grpc" } as const;
+const withTrailers = { waitForTrailers: true } as const;
+const withoutBody = { endStream: true } as const;
 export const okStatus: GrpcStatus = { code: grpcCode.ok, message: "" };
-const okTrailers = encodeHeaders(statusHeaders(okStatus));
 
 /** Ends a stream on which nothing was sent. */
-export function refuse(stream: Http2Stream, status: GrpcStatus): void {
-  stream.end(encodeHeaders([...responseHeaders, ...statusHeaders(status)]));
+export function refuse(stream: ServerHttp2Stream, status: GrpcStatus): void {
+  if (!stream.destroyed && !stream.headersSent)
+    stream.respond({ ...responseHeaders, ...statusHeaders(status) }, withoutBody);
 }
 
 /** One call on the server. */
-export class GrpcCall implements StreamingCall, StreamListener {
-  readonly #stream: Http2Stream;
-  readonly #headers: Headers;
+export class GrpcCall implements StreamingCall {
+  readonly #stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
   readonly #method: GrpcMethod;
   readonly #statusOf: (error: unknown, call: CallInfo) => GrpcStatus;
   readonly #reader: MessageReader;
-  readonly #memory: RequestMemory;
-  #hasSentHeaders = false;
   #isEnded = false;
+  #status = okStatus;
+  #waiting = 0;
   #request: Uint8Array | undefined;
   #bidi: BidiListener | undefined;
   #drained: (() => void)[] = [];
 
   constructor(
-    stream: Http2Stream,
-    headers: Headers,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
     method: GrpcMethod,
     maxMessageSize: number,
-    memory: RequestMemory,
     statusOf: (error: unknown, call: CallInfo) => GrpcStatus,
   ) {
     this.#stream = stream;
     this.#headers = headers;
     this.#method = method;
     this.#statusOf = statusOf;
-    this.#memory = memory;
-    this.#reader = new MessageReader(maxMessageSize, headers.get("grpc-encoding"), memory);
+    this.#reader = new MessageReader(maxMessageSize, this.header("grpc-encoding"));
+    stream.on("data", (chunk: Buffer) => this.#data(chunk));
+    stream.on("end", () => this.#halfClosed());
+    stream.on("wantTrailers", () => stream.sendTrailers(statusHeaders(this.#status)));
+    stream.on("close", () => this.#closed());
+    this.#open();
   }
 
-  /** To be called once, when the stream knows its listener. */
-  open(): void {
+  #open(): void {
     if (this.#method.kind !== "bidi") return;
     const { open } = this.#method;
     this.#guard(() => {
@@ -94,7 +93,8 @@ export class GrpcCall implements StreamingCall, StreamListener {
   }
 
   header(name: string): string | undefined {
-    return this.#headers.get(name);
+    const value = this.#headers[name];
+    return typeof value === "string" ? value : value?.[0];
   }
 
   get isEnded(): boolean {
@@ -102,39 +102,36 @@ export class GrpcCall implements StreamingCall, StreamListener {
   }
 
   get waiting(): number {
-    return this.#stream.waitingParts;
+    return this.#waiting;
   }
 
   send(message: Uint8Array): void {
-    if (this.#isEnded) return;
-    this.#sendHeaders();
-    this.#stream.sendData(framedMessage(message));
+    const stream = this.#stream;
+    if (this.#isEnded || stream.destroyed) return;
+    if (!stream.headersSent) stream.respond(responseHeaders, withTrailers);
+    this.#waiting++;
+    stream.write(framedMessage(message), this.#hasSent);
   }
 
-  #sendHeaders(): void {
-    if (this.#hasSentHeaders) return;
-    this.#hasSentHeaders = true;
-    this.#stream.sendHeaders(headersBlock);
-  }
+  readonly #hasSent = (): void => {
+    if (--this.#waiting === 0) this.#wakeUp();
+  };
 
   whenDrained(): Promise<void> {
-    if (this.#isEnded || this.#stream.waitingBytes === 0) return Promise.resolve();
+    if (this.#isEnded || this.#waiting === 0) return Promise.resolve();
     return new Promise((resolve) => this.#drained.push(resolve));
   }
 
   end(status: GrpcStatus): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    if (status.code === grpcCode.ok && this.#hasSentHeaders) this.#stream.end(okTrailers);
-    else if (this.#hasSentHeaders) this.#stream.end(encodeHeaders(statusHeaders(status)));
+    this.#status = status;
+    if (this.#stream.headersSent) this.#stream.end();
     else refuse(this.#stream, status);
     this.#over();
   }
 
   #over(): void {
-    this.#reader.release();
-    this.#memory.held -= this.#request?.length ?? 0;
-    this.#request = undefined;
     this.#wakeUp();
     const bidi = this.#bidi;
     this.#bidi = undefined;
@@ -158,9 +155,9 @@ export class GrpcCall implements StreamingCall, StreamListener {
 
   // ---------------------------------------------------------------- from the stream
 
-  data(bytes: Uint8Array, from: number, to: number): void {
+  #data(bytes: Uint8Array): void {
     if (this.#isEnded) return;
-    const status = this.#reader.push(bytes, from, to, this.#onMessage);
+    const status = this.#reader.push(bytes, 0, bytes.length, this.#onMessage);
     if (status !== undefined) this.end(status);
   }
 
@@ -172,14 +169,10 @@ export class GrpcCall implements StreamingCall, StreamListener {
     }
     if (this.#request !== undefined)
       this.end({ code: grpcCode.unimplemented, message: "the method takes one message only" });
-    else if (this.#memory.held + message.length > this.#memory.most) this.end(noMemory);
-    else {
-      this.#request = message;
-      this.#memory.held += message.length;
-    }
+    this.#request = message;
   };
 
-  halfClosed(): void {
+  #halfClosed(): void {
     if (this.#isEnded) return;
     if (this.#reader.pending > 0) {
       this.end({ code: grpcCode.internal, message: "the last message is cut off" });
@@ -206,12 +199,9 @@ export class GrpcCall implements StreamingCall, StreamListener {
     });
   }
 
-  cancelled(): void {
+  /** The stream is no more: answered, reset by the client, or the connection is gone. */
+  #closed(): void {
     this.#isEnded = true;
     this.#over();
-  }
-
-  drained(): void {
-    this.#wakeUp();
   }
 }

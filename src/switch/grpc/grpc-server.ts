@@ -1,11 +1,17 @@
-import { createServer, type Server as NetServer, type Socket } from "node:net";
-import { createServer as createTlsServer, type TlsOptions } from "node:tls";
+import {
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  type ServerOptions,
+} from "node:http2";
+import type { Socket } from "node:net";
 import { type CallInfo, GrpcCall, type GrpcMethod, refuse } from "./grpc-call.ts";
 import { type GrpcStatus, grpcCode } from "./grpc-status.ts";
-import type { Headers } from "./hpack.ts";
-import { Http2Connection } from "./http2-connection.ts";
-import type { Http2Stream, StreamListener } from "./http2-stream.ts";
-import type { RequestMemory } from "./message-reader.ts";
 
 /** Certificates as PEM texts. */
 export interface GrpcTls {
@@ -28,54 +34,46 @@ export interface GrpcServerOptions {
 }
 
 const defaultMaxMessageSize = 256 * 1024 * 1024;
-/** Milliseconds without a sign of a client after which it is asked, and how often it may leave that unanswered. */
+/** Milliseconds between two questions whether a client is there, and how many of them it may leave unanswered. */
 const silence = 30_000;
 const mostUnanswered = 2;
-/** Bytes of answers that may wait for one client, and for all: above, new calls are refused. One answer may be larger. */
-const mostWaiting = 64 * 1024 * 1024;
-const mostWaitingOfAll = 512 * 1024 * 1024;
-const unread: GrpcStatus = {
-  code: grpcCode.resourceExhausted,
-  message: "too many answers wait because they are not read",
-};
+/** Bytes that a client may send ahead on a stream. */
+const window = 4 * 1024 * 1024;
 
-interface Connection {
-  readonly socket: Socket;
-  readonly http2: Http2Connection;
-  hasSpoken: boolean;
-}
+const limits: ServerOptions = {
+  settings: { maxConcurrentStreams: 1000, initialWindowSize: window, maxHeaderListSize: 64 * 1024 },
+  // Megabytes; what a slow client leaves unread counts as well.
+  maxSessionMemory: 64,
+};
 
 /** Serves gRPC over HTTP/2, in plain text or by TLS. */
 export class GrpcServer {
   readonly #options: GrpcServerOptions;
   readonly #maxMessageSize: number;
-  readonly #listener: NetServer;
-  readonly #connections = new Map<Socket, Connection>();
+  readonly #listener: Http2Server | Http2SecureServer;
+  /** Sessions, with the pings that were not answered. */
+  readonly #sessions = new Map<ServerHttp2Session, number>();
   /** All sockets, those too that are still at their handshake. */
   readonly #sockets = new Set<Socket>();
   readonly #keepalive: NodeJS.Timeout;
-  readonly #memory: RequestMemory;
-  /** Bytes of answers that wait for clients. */
-  #waitingBytes = 0;
   #whenEmpty: (() => void) | undefined;
 
   constructor(options: GrpcServerOptions) {
     this.#options = options;
     this.#maxMessageSize = options.maxMessageSize ?? defaultMaxMessageSize;
-    this.#memory = { held: 0, most: 2 * this.#maxMessageSize };
     const { tls } = options;
-    if (tls === undefined) {
-      // Nagle's algorithm would hold each small message until the one before is acknowledged, for 40 ms.
-      this.#listener = createServer({ noDelay: true }, (socket) => this.#accept(socket));
-    } else {
-      this.#listener = createTlsServer({ ...tlsOptions(tls), noDelay: true }, (socket) =>
-        this.#accept(socket),
-      );
-    }
+    this.#listener =
+      tls === undefined ? createServer(limits) : createSecureServer({ ...limits, ...tlsOptions(tls) });
     this.#listener.on("connection", (socket: Socket) => {
+      // Nagle's algorithm would hold each small message until the one before is acknowledged, for 40 ms.
+      socket.setNoDelay(true);
       this.#sockets.add(socket);
+      socket.on("error", () => {});
       socket.once("close", () => this.#sockets.delete(socket));
     });
+    this.#listener.on("session", (session) => this.#accept(session));
+    this.#listener.on("sessionError", () => {});
+    this.#listener.on("stream", (stream, headers) => this.#request(stream, headers));
     this.#keepalive = setInterval(() => this.#checkClients(), silence);
     this.#keepalive.unref();
   }
@@ -97,11 +95,11 @@ export class GrpcServer {
   async close(grace: number): Promise<void> {
     clearInterval(this.#keepalive);
     this.#listener.close();
-    for (const { http2 } of this.#connections.values()) http2.drain();
+    for (const session of this.#sessions.keys()) session.close();
     const empty = new Promise<void>((resolve) => {
       this.#whenEmpty = resolve;
     });
-    if (this.#connections.size > 0) {
+    if (this.#sessions.size > 0) {
       let force: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         force = setTimeout(resolve, grace);
@@ -117,90 +115,49 @@ export class GrpcServer {
   abort(): void {
     clearInterval(this.#keepalive);
     this.#listener.close();
-    // A socket that is ended first would say goodbye.
+    // Sessions that are ended first would say goodbye, and tell their calls that they went well.
     for (const socket of this.#sockets) socket.resetAndDestroy();
-    for (const { http2 } of [...this.#connections.values()]) http2.lost();
   }
 
-  #accept(socket: Socket): void {
-    const http2: Http2Connection = new Http2Connection(
-      {
-        write: (bytes) => {
-          const hasRoom = socket.write(bytes);
-          // Who does not read answers is not heard until he does.
-          if (!hasRoom) socket.pause();
-          return hasRoom;
-        },
-        close: () => socket.end(),
-      },
-      {
-        request: (stream, headers) => this.#request(http2, stream, headers),
-        countWaiting: (bytes) => {
-          this.#waitingBytes += bytes;
-        },
-      },
-    );
-    const connection = { socket, http2, hasSpoken: true };
-    this.#connections.set(socket, connection);
-    socket.on("data", (chunk: Buffer) => {
-      connection.hasSpoken = true;
-      http2.receive(chunk);
+  #accept(session: ServerHttp2Session): void {
+    this.#sessions.set(session, 0);
+    session.setLocalWindowSize(window);
+    session.on("error", () => {});
+    session.on("close", () => {
+      this.#sessions.delete(session);
+      if (this.#sessions.size === 0) this.#whenEmpty?.();
     });
-    socket.on("drain", () => {
-      socket.resume();
-      http2.drained();
-    });
-    // What failed is told by the end of the connection.
-    socket.on("error", () => {});
-    socket.on("close", () => {
-      this.#connections.delete(socket);
-      http2.lost();
-      if (this.#connections.size === 0) this.#whenEmpty?.();
-    });
-    http2.flush();
   }
 
-  #request(http2: Http2Connection, stream: Http2Stream, headers: Headers): StreamListener | undefined {
-    const path = headers.get(":path") ?? "";
+  #request(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    // What failed is told by the end of the stream.
+    stream.on("error", () => {});
+    const path = headers[":path"] ?? "";
     const method = this.#options.methods.get(path);
-    const isGrpc = headers.get("content-type")?.startsWith("application/grpc") ?? false;
-    if (!isGrpc || headers.get(":method") !== "POST") {
+    const isGrpc = headers["content-type"]?.startsWith("application/grpc") ?? false;
+    if (!isGrpc || headers[":method"] !== "POST")
       refuse(stream, { code: grpcCode.internal, message: "the request is no gRPC call" });
-      return undefined;
-    }
-    if (method === undefined) {
+    else if (method === undefined)
       refuse(stream, { code: grpcCode.unimplemented, message: `there is no method ${path}` });
-      return undefined;
-    }
-    if (http2.waitingBytes > mostWaiting || this.#waitingBytes > mostWaitingOfAll) {
-      refuse(stream, unread);
-      return undefined;
-    }
-    const { statusOf } = this.#options;
-    const call = new GrpcCall(stream, headers, method, this.#maxMessageSize, this.#memory, statusOf);
-    stream.listener = call;
-    call.open();
-    return call.isEnded ? undefined : call;
+    else new GrpcCall(stream, headers, method, this.#maxMessageSize, this.#options.statusOf);
   }
 
-  /** Finds broken connections, which would keep what their clients hold, and those whose clients do not take the goodbye. */
+  /** Finds broken connections, which would keep what their clients hold. */
   #checkClients(): void {
-    for (const connection of this.#connections.values()) {
-      if (connection.http2.isClosed) connection.socket.destroy();
-      else if (connection.hasSpoken) connection.hasSpoken = false;
-      else if (connection.http2.unansweredPings >= mostUnanswered) connection.socket.destroy();
-      else connection.http2.ping();
+    for (const [session, unanswered] of this.#sessions) {
+      if (unanswered >= mostUnanswered) session.destroy();
+      else if (session.ping(() => this.#sessions.has(session) && this.#sessions.set(session, 0)))
+        this.#sessions.set(session, unanswered + 1);
     }
   }
 }
 
-function tlsOptions(tls: GrpcTls): TlsOptions {
+function tlsOptions(tls: GrpcTls): SecureServerOptions {
   const pem = (text: string | Uint8Array): string | Buffer =>
     typeof text === "string" ? text : Buffer.from(text);
   return {
     cert: pem(tls.certificate),
     key: pem(tls.key),
-    ALPNProtocols: ["h2"],
     requestCert: tls.clientAuthorities !== undefined,
     rejectUnauthorized: tls.requiresClientCertificate ?? false,
     ...(tls.clientAuthorities === undefined ? {} : { ca: pem(tls.clientAuthorities) }),
