@@ -21,13 +21,13 @@ import {
   remove,
   type Update,
 } from "../../src/p4runtime/index.ts";
-import { WriteRequest } from "../../src/p4runtime/proto/generated/p4runtime.ts";
+import { ReadRequest, WriteRequest } from "../../src/p4runtime/proto/generated/p4runtime.ts";
 import { P4RuntimeService } from "../../src/p4runtime/service.ts";
 import { BareGrpc } from "../baregrpc.ts";
 import { realTool } from "../realtools.ts";
 
 const ENTRIES = Number(process.argv[2] ?? 40_000);
-const SINGLE = 2_000;
+const SINGLE = 5_000;
 /** Updates in one request, as p4runtime-shell and others send them at most. */
 const BATCH = 256;
 const built = program("writes", {
@@ -55,32 +55,34 @@ interface Rates {
   /** By the client library. */
   readonly clientBatches: number;
   readonly clientSingle: number;
+  /** Answers that are not looked into. */
   readonly read: number;
+  readonly clientRead: number;
   /** Bytes of resident memory that an entry took. */
   readonly memory: number;
 }
 
-/** Requests of `updates`, `size` in each. */
-async function requests(updates: readonly Update[], size: number): Promise<Uint8Array[]> {
-  const all: Uint8Array[] = [];
+/** Requests of `updates`, `size` in each, as they go to the socket. */
+async function requests(bare: BareGrpc, updates: readonly Update[], size: number): Promise<Buffer[]> {
+  const all: Buffer[] = [];
   for (let at = 0; at < updates.length; at += size) {
     if (all.length % 100 === 0) await sleep(0);
-    all.push(
-      encode(WriteRequest, {
-        deviceId: 1n,
-        electionId: { high: 0n, low: 1n },
-        updates: updates.slice(at, at + size),
-      }),
-    );
+    const request = {
+      deviceId: 1n,
+      electionId: { high: 0n, low: 1n },
+      updates: updates.slice(at, at + size),
+    };
+    all.push(bare.request(encode(WriteRequest, request)));
   }
   return all;
 }
 
 async function measure(address: string, pid: number): Promise<Rates> {
   const client = await P4RuntimeClient.connect({ address });
-  const bare = new BareGrpc(address);
-  const send = async (messages: readonly Uint8Array[]): Promise<void> => {
-    for (const message of messages) await bare.call(P4RuntimeService.Write.path, message);
+  const bare = new BareGrpc(address, P4RuntimeService.Write.path);
+  const reader = new BareGrpc(address, P4RuntimeService.Read.path);
+  const send = async (requests: readonly Buffer[]): Promise<void> => {
+    for (const request of requests) await bare.call(request);
   };
   try {
     await client.arbitrate(1n);
@@ -101,16 +103,16 @@ async function measure(address: string, pid: number): Promise<Rates> {
           ack_session: 1,
         },
       );
-    const entities: Entity[] = [];
+    const inserted: Entity[] = [];
     for (let n = 0; n < ENTRIES + SINGLE; n++) {
-      entities.push(entry(n));
+      inserted.push(entry(n));
       // A million take minutes, and a client that answers no pings for so long is taken for dead.
       if (n % 10_000 === 0) await sleep(0);
     }
-    const inserts = entities.map(insert);
-    const many = await requests(inserts.slice(0, ENTRIES), BATCH);
-    const few = await requests(inserts.slice(ENTRIES), 1);
-    const removals = await requests(entities.map(remove), BATCH);
+    const inserts = inserted.map(insert);
+    const many = await requests(bare, inserts.slice(0, ENTRIES), BATCH);
+    const few = await requests(bare, inserts.slice(ENTRIES), 1);
+    const removals = await requests(bare, inserted.map(remove), BATCH);
     const before = residentBytes(pid);
     await send(many);
     const memory = (residentBytes(pid) - before) / ENTRIES;
@@ -123,13 +125,20 @@ async function measure(address: string, pid: number): Promise<Rates> {
     const clientSingle = await rate(SINGLE, async () => {
       for (const update of inserts.slice(ENTRIES)) await client.write([update]);
     });
-    const read = await rate(ENTRIES + SINGLE, async () => {
+    const clientRead = await rate(ENTRIES + SINGLE, async () => {
       const found = await client.readAll([client.entities.allEntries("admission.member")]);
       if (found.length !== ENTRIES + SINGLE) throw new Error(`read ${found.length} entries`);
     });
-    return { batches, single, clientBatches, clientSingle, read, memory };
+    const entities = [client.entities.allEntries("admission.member")];
+    const readAll = reader.request(encode(ReadRequest, { deviceId: 1n, entities }));
+    const read = await rate(ENTRIES + SINGLE, async () => {
+      const received = await reader.call(readAll);
+      if (received < 50 * ENTRIES) throw new Error(`read ${received} bytes`);
+    });
+    return { batches, single, clientBatches, clientSingle, read, clientRead, memory };
   } finally {
-    bare.close();
+    await bare.close();
+    await reader.close();
     await client.close();
   }
 }
@@ -200,7 +209,8 @@ const figures: readonly [name: string, of: (r: Rates) => number, unit: string][]
   ["one by one, made beforehand", (r) => r.single, "entries/s"],
   ["requests of 256, client library", (r) => r.clientBatches, "entries/s"],
   ["one by one, client library", (r) => r.clientSingle, "entries/s"],
-  ["read, client library", (r) => r.read, "entries/s"],
+  ["read, not decoded", (r) => r.read, "entries/s"],
+  ["read, client library", (r) => r.clientRead, "entries/s"],
 ];
 
 function show(name: string, r: Rates): void {

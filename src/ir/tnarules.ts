@@ -6,7 +6,7 @@ const error = (title: string, remedy: string): Rule => ({ title, remedy, severit
 export const tnaRules = {
   GP1801: error(
     "register update is beyond a stateful ALU",
-    "one operator on the cell and one packet value, at most two comparisons and two packet values; compute the rest before or after",
+    "one operator on the cell and one packet value, at most two comparisons, and two packet values for all updates of a register; compute the rest before or after",
   ),
   GP1802: error(
     "more than four updates of one register",
@@ -103,7 +103,11 @@ export const tnaRules = {
   ),
   GP1863: error(
     "action profile without data",
-    "Tofino's compiler has profiles for actions with parameters alone: give one of the table's actions a parameter, or leave the profile out",
+    "Tofino's compiler has profiles for actions with parameters alone: let one of the table's actions do something with a parameter that lasts, or leave the profile out",
+  ),
+  GP1864: error(
+    "range that Tofino does not match",
+    "a range key has four groups of four bits: at most 16 bits, and whole metadata or bytes of a header where it has more than 13",
   ),
   GP1899: error(
     "refused by Tofino's own compiler",

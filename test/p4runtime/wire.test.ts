@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decode, encode } from "../../src/p4info/index.ts";
+import { create, decode, encode } from "../../src/p4info/index.ts";
 import { EntityBuilder, type MatchInput } from "../../src/p4runtime/index.ts";
-import { Update, WriteRequest } from "../../src/p4runtime/proto/generated/p4runtime.ts";
+import { Entity, ReadResponse, Update, WriteRequest } from "../../src/p4runtime/proto/generated/p4runtime.ts";
 import { Schema } from "../../src/p4runtime/schema.ts";
 import { ProgramState } from "../../src/switch/p4runtime/program-state.ts";
+import { ReadAnswer } from "../../src/switch/p4runtime/read-answer.ts";
 import { statusOf } from "../../src/switch/p4runtime/status.ts";
 import { readWriteRequest } from "../../src/switch/p4runtime/write-request.ts";
 import { MemoryProgram } from "./memory-target.ts";
@@ -131,6 +132,44 @@ describe("updates that are carried out straight from their bytes", () => {
       const state = new ProgramState(schema, new MemoryProgram("wire"), () => true);
       expect(state.wire.write(bytes, 0, length, 0)).toBe(false);
     }
+  });
+});
+
+describe("entries that are read straight from their rows", () => {
+  it("are the same bytes as their messages", () => {
+    let entries = 0;
+    fc.assert(
+      fc.property(fc.array(entity, { maxLength: 30 }), (inserted) => {
+        const state = new ProgramState(schema, new MemoryProgram("wire"), () => true);
+        for (const one of inserted) write(state, encode(Update, { type: "INSERT", entity: one }), true);
+        const wanted = [
+          builder.allEntries(),
+          builder.allEntries("acl"),
+          builder.tableEntry("acl", {}, "drop", {}, { priority: 2 }),
+        ];
+        for (const one of wanted) {
+          const request = create(Entity, one);
+          const answer = new ReadAnswer();
+          state.readInto(request, answer);
+          const entities = state.read(request);
+          entries += entities.length;
+          expect(Buffer.concat(answer.finish())).toEqual(Buffer.from(encode(ReadResponse, { entities })));
+        }
+      }),
+    );
+    expect(entries).toBeGreaterThan(500);
+  });
+
+  it("come in responses that clients take, however many there are", () => {
+    const answer = new ReadAnswer();
+    const value = { tableId: 1, metadata: new Uint8Array(100_000) };
+    for (let n = 0; n < 100; n++) answer.entity({ entity: { case: "tableEntry", value } });
+    const responses = answer.finish();
+    expect(responses.length).toBeGreaterThan(20);
+    for (const response of responses) expect(response.length).toBeLessThan(1_000_000);
+    const entities = responses.flatMap((response) => decode(ReadResponse, response).entities);
+    expect(entities.length).toBe(100);
+    expect(new ReadAnswer().finish()).toEqual([]);
   });
 });
 

@@ -43,7 +43,15 @@ export interface ActionText {
   readonly name: string;
   readonly local: string;
   readonly doc?: string;
-  readonly parameters: readonly { readonly name: string; readonly type: DataType; readonly doc?: string }[];
+  readonly parameters: readonly ParameterText[];
+}
+
+interface ParameterText {
+  readonly name: string;
+  readonly type: DataType;
+  readonly doc?: string;
+  /** Annotations, in front of the type. */
+  readonly annotated?: string;
 }
 
 /** An action with the documentation of its parameters in front. */
@@ -58,7 +66,9 @@ export function actionText(action: ActionText, body: readonly Doc[]): Doc {
       braces(
         list(
           `action ${action.local}(`,
-          action.parameters.map((p) => `${typeName(p.type)} ${p.name}`),
+          action.parameters.map((p) =>
+            [...(p.annotated === undefined ? [] : [p.annotated]), typeName(p.type), p.name].join(" "),
+          ),
           ")",
         ),
         body,

@@ -1,8 +1,10 @@
-import type { Program } from "../../ir/index.ts";
+import { idleAssignments, parametersIn } from "../../ir/check/liveness.ts";
+import type { Expression, Program, StraightStatement, Table } from "../../ir/index.ts";
 import { intrinsics, widthOf } from "../../ir/index.ts";
 import { deep, expressionsOf, placedStatements } from "../../ir/walk.ts";
 import { isBeyondHeader } from "./checksums.ts";
 import { isSpelled, missing } from "./intrinsics.ts";
+import { Layout } from "./layout.ts";
 import { checkParserSteps } from "./parsersteps.ts";
 import type { Refuse } from "./refuse.ts";
 
@@ -38,6 +40,7 @@ export function checkProgram(program: Program, refuse: Refuse): void {
     }
   }
   checkParserSteps(program, refuse);
+  const layout = new Layout(program);
   for (const state of program.parser) {
     const t = state.transition;
     if (t.kind === "select") {
@@ -48,15 +51,8 @@ export function checkProgram(program: Program, refuse: Refuse): void {
     if (next.includes("reject")) refuse("GP1814", `state ${state.name} rejects packets`, state.at);
   }
   for (const c of program.controls)
-    for (const t of c.tables) {
-      const hasData = c.actions.some((a) => t.actions.includes(a.name) && a.parameters.length > 0);
-      if (t.implementation !== undefined && !hasData)
-        refuse(
-          "GP1863",
-          `no action of table ${t.name}, whose entries are in ${t.implementation}, has data`,
-          t.at,
-        );
-    }
+    for (const t of c.tables)
+      for (const k of t.key) if (k.match === "range") checkRange(k.expression, t, layout, refuse);
   for (const c of program.checksums) {
     // Those are looked at where they are made incremental.
     if (isBeyondHeader(c)) continue;
@@ -70,5 +66,54 @@ export function checkProgram(program: Program, refuse: Refuse): void {
       given.size === fields.length &&
       c.fields.length === fields.length - 1;
     if (!isWhole) refuse("GP1815", `the checksum of ${c.header} is not over all fields of that header`, c.at);
+  }
+}
+
+/** Ranges are matched by groups of four bits in their containers, four of them for one key. */
+const RANGE_GROUPS = 4;
+const GROUP_BITS = 4;
+
+function checkRange(e: Expression, table: Table, layout: Layout, refuse: Refuse): void {
+  const width = widthOf(e.type);
+  if (width > RANGE_GROUPS * GROUP_BITS)
+    refuse("GP1864", `table ${table.name} matches a range of ${width} bits`, table.at);
+  else if (startInGroup(e, layout) + width > RANGE_GROUPS * GROUP_BITS)
+    refuse("GP1864", `a range of ${width} bits in table ${table.name} starts within four bits`, table.at);
+}
+
+/** Bits of the first group that are not the key's. */
+function startInGroup(e: Expression, layout: Layout): number {
+  const [place, low] = e.kind === "slice" ? [e.operand, e.low] : [e, 0];
+  if (place.kind === "field") return (layout.shiftOf(place) + low) % GROUP_BITS;
+  const width = widthOf(place.type);
+  // Metadata of 16 bits or less get a container where the range needs that, and so do those of 32.
+  if (width <= RANGE_GROUPS * GROUP_BITS) return 0;
+  return width === 32 ? low % GROUP_BITS : GROUP_BITS - 1;
+}
+
+/**
+ * Action profiles hold data of actions, so one of a table's actions has to have some. What is done with a parameter must come to
+ * something, or the compiler takes it away.
+ *
+ * @param bridged metadata that outlive ingress
+ */
+export function checkProfiles(program: Program, bridged: readonly string[], refuse: Refuse): void {
+  for (const c of program.controls) {
+    const profiled = c.tables.filter((t) => t.implementation !== undefined);
+    if (profiled.length === 0) continue;
+    const lost = program.metadata
+      .map((m) => m.name)
+      .filter((name) => c.gress === "egress" || !bridged.includes(name));
+    const idle: ReadonlySet<StraightStatement> = idleAssignments(program, c.gress, lost);
+    const hasData = c.actions
+      .filter((a) => a.body.some((s) => !idle.has(s) && parametersIn(s).length > 0))
+      .map((a) => a.name);
+    for (const t of profiled)
+      if (!t.actions.some((a) => hasData.includes(a)))
+        refuse(
+          "GP1863",
+          `no action of table ${t.name}, whose entries are in ${t.implementation}, makes use of data`,
+          t.at,
+        );
   }
 }

@@ -6,6 +6,7 @@ import type {
   Diagnostic,
   Expression,
   Program,
+  RegisterUpdate,
   StraightStatement,
   Table,
   Target,
@@ -29,7 +30,7 @@ import { localised, type StepContext, stepsOf, temporaries, withChecksums } from
 import { withAlternatives } from "./alternatives.ts";
 import { apart } from "./apart.ts";
 import { inBridge, isWrittenInIngress } from "./bridge.ts";
-import { checkProgram } from "./check.ts";
+import { checkProfiles, checkProgram } from "./check.ts";
 import {
   checksumText,
   type IncrementalChecksum,
@@ -138,6 +139,7 @@ class ProgramLowering {
   lower(): TnaProgram {
     const p = this.#program;
     checkProgram(p, this.#refuse);
+    checkProfiles(this.#source, this.#bridged, this.#refuse);
     for (const name of flowFacts(this.#source, "egress").unwritten) {
       if (keptByParser(p).has(name))
         this.#refuse("GP1832", `egress reads ${name}, which the parser sets`, metadataOf(p, name)?.at);
@@ -454,10 +456,10 @@ class ProgramLowering {
     };
   }
 
-  #updatesOf(register: string): number {
-    return [...placedStatements(this.#program)].filter(
-      ([s]) => s.kind === "registerUpdate" && s.register === register,
-    ).length;
+  #updatesOf(register: string): readonly RegisterUpdate[] {
+    return [...placedStatements(this.#program)].flatMap(([s]) =>
+      s.kind === "registerUpdate" && s.register === register ? [s] : [],
+    );
   }
 
   /** An action of a table is one action; one that is called may be several, called one after the other. */

@@ -63,7 +63,9 @@ export class BlockLowering {
         (t) =>
           t.kind === "assign" && !isAtom(t.value) && asked.some((bits) => overlaps(bits, bitsOf(t.target))),
       );
-      const isPlain = updates.length + units.length === 0 && !hasParts && !isInHash && !isAsked;
+      // A port that is known there would be put into the call, which then has no field to take away.
+      const isCall = steps.some((s) => s.kind === "invalidate");
+      const isPlain = updates.length + units.length === 0 && !hasParts && !isInHash && !isAsked && !isCall;
       if (isPlain) return [{ kind: "steps", steps }];
     }
     return stages.map((stage) => {

@@ -172,6 +172,12 @@ function packetValues(e: Expression): readonly string[] {
   return found;
 }
 
+/** What an update takes from the packet, each value once; not its index. */
+function packetValuesOf(s: RegisterUpdate): readonly string[] {
+  const output = s.output === undefined || s.into === undefined ? [] : [s.output];
+  return [...new Set([s.next, ...output].flatMap(packetValues))];
+}
+
 export function leavesOf(e: Expression): readonly Expression[] {
   return e.kind === "mux" ? [...leavesOf(e.whenTrue), ...leavesOf(e.whenFalse)] : [e];
 }
@@ -183,12 +189,19 @@ function isZero(e: Expression): boolean {
 /** Cells that a stateful ALU of Tofino 1 can address when it has a stage's memory to itself: 23 of 24 halves of 128 bits x 1024. */
 const STAGE_BITS = 23 * 1024 * 128;
 
-export function checkRegister(r: Register, updates: number, refuse: Refuse): void {
+export function checkRegister(r: Register, updates: readonly RegisterUpdate[], refuse: Refuse): void {
   if (r.type.kind === "bool" || ![8, 16, 32].includes(widthOf(r.type)))
     refuse("GP1811", `cells of ${r.name} are ${typeName(r.type)}`, r.at);
   else if (r.size * widthOf(r.type) > STAGE_BITS)
     refuse("GP1812", `${r.name} has ${r.size} cells of ${typeName(r.type)}`, r.at);
-  if (updates > 4) refuse("GP1802", `${r.name} has ${updates} updates`, r.at);
+  if (updates.length > 4) refuse("GP1802", `${r.name} has ${updates.length} updates`, r.at);
+  const packet = new Set(updates.flatMap(packetValuesOf));
+  if (packet.size > MAX_PACKET_VALUES && updates.every((u) => packetValuesOf(u).length <= MAX_PACKET_VALUES))
+    refuse(
+      "GP1801",
+      `the updates of ${r.name} use ${packet.size} packet values (${[...packet].join(", ")}), and the ALU takes ${MAX_PACKET_VALUES}`,
+      r.at,
+    );
 }
 
 /** What hash distribution can put together: fields, and fields side by side. */

@@ -5,7 +5,7 @@ import { instanceOf } from "../headers.ts";
 import type { Program } from "../program.ts";
 import type { ApplyTable, Assign, Block, Statement, StraightStatement, Target } from "../statements.ts";
 import { deep, expressionsOf, targetOf } from "../walk.ts";
-import type { Names } from "./names.ts";
+import { Names } from "./names.ts";
 
 type Report = (d: Diagnostic) => void;
 
@@ -35,7 +35,7 @@ export function checkLiveness(program: Program, names: Names, report: Report): v
   }
 }
 
-function parametersIn(s: StraightStatement): readonly string[] {
+export function parametersIn(s: StraightStatement): readonly string[] {
   return expressionsOf(s).flatMap((e) =>
     [...deep(folded(e))].flatMap((part) => (part.kind === "parameter" ? [part.name] : [])),
   );
@@ -48,6 +48,27 @@ export function deadAssignments(program: Program, names: Names): ReadonlySet<Ass
   return liveness.dead();
 }
 
+/**
+ * Assignments of one gress that come to nothing where metadata are lost at its end: their values go nowhere, or into such assignments.
+ *
+ * @param lostAtEnd names of metadata
+ */
+export function idleAssignments(
+  program: Program,
+  gress: "ingress" | "egress",
+  lostAtEnd: readonly string[],
+): ReadonlySet<Assign> {
+  const names = new Names(program);
+  const lost = new Set(lostAtEnd.map((name) => `metadata:${name}`));
+  for (let dead: ReadonlySet<Assign> = new Set(); ; ) {
+    const liveness = new Liveness(names, "all controls", lost, dead);
+    liveness.block(program[gress], lost);
+    const found = liveness.dead();
+    if (found.size === dead.size) return found;
+    dead = found;
+  }
+}
+
 /** Places that are certainly written before they are read. */
 type Lost = ReadonlySet<string>;
 
@@ -58,9 +79,21 @@ class Liveness {
   /** For each assignment, whether something reads its value after one of its runs. */
   readonly #isRead = new Map<Assign, boolean>();
 
-  constructor(names: Names, extent: "one control" | "all controls") {
+  /** Lost at the end of the pipeline. */
+  readonly #atEnd: Lost;
+  /** What these read, nothing reads. */
+  readonly #idle: ReadonlySet<Statement>;
+
+  constructor(
+    names: Names,
+    extent: "one control" | "all controls",
+    atEnd: Lost = new Set(),
+    idle: ReadonlySet<Statement> = new Set(),
+  ) {
     this.#names = names;
     this.#extent = extent;
+    this.#atEnd = atEnd;
+    this.#idle = idle;
   }
 
   dead(): ReadonlySet<Assign> {
@@ -86,7 +119,7 @@ class Liveness {
       case "callAction":
         return without(this.#action(s.action, after), s.arguments);
       case "exit":
-        return new Set();
+        return this.#atEnd;
       default:
         return this.#straight(s, after);
     }
@@ -111,6 +144,10 @@ class Liveness {
   }
 
   #straight(s: StraightStatement, after: Lost): Lost {
+    if (s.kind === "assign" && this.#idle.has(s)) {
+      if (!this.#isRead.has(s)) this.#isRead.set(s, false);
+      return after;
+    }
     const lost = new Set(after);
     const target = targetOf(s);
     if (target !== undefined) {

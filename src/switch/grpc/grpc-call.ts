@@ -1,6 +1,7 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { type GrpcStatus, grpcCode, statusHeaders } from "./grpc-status.ts";
-import { framedMessage, MessageReader } from "./message-reader.ts";
+import { encodeHeaders, type Headers } from "./hpack.ts";
+import type { Http2Stream, StreamListener } from "./http2-stream.ts";
+import { framedMessage, MessageReader, noMemory, type RequestMemory } from "./message-reader.ts";
 
 /** What is known of a call beside its messages. */
 export interface CallInfo {
@@ -40,51 +41,51 @@ export type GrpcMethod =
     }
   | { readonly kind: "bidi"; readonly open: (call: StreamingCall) => BidiListener };
 
-const responseHeaders = { ":status": 200, "content-type": "application/grpc" } as const;
-const withTrailers = { waitForTrailers: true } as const;
-const withoutBody = { endStream: true } as const;
+const responseHeaders: readonly (readonly [name: string, value: string])[] = [
+  [":status", "200"],
+  ["content-type", "application/grpc"],
+];
+const headersBlock = encodeHeaders(responseHeaders);
 export const okStatus: GrpcStatus = { code: grpcCode.ok, message: "" };
+const okTrailers = encodeHeaders(statusHeaders(okStatus));
 
 /** Ends a stream on which nothing was sent. */
-export function refuse(stream: ServerHttp2Stream, status: GrpcStatus): void {
-  if (!stream.destroyed && !stream.headersSent)
-    stream.respond({ ...responseHeaders, ...statusHeaders(status) }, withoutBody);
+export function refuse(stream: Http2Stream, status: GrpcStatus): void {
+  stream.end(encodeHeaders([...responseHeaders, ...statusHeaders(status)]));
 }
 
 /** One call on the server. */
-export class GrpcCall implements StreamingCall {
-  readonly #stream: ServerHttp2Stream;
-  readonly #headers: IncomingHttpHeaders;
+export class GrpcCall implements StreamingCall, StreamListener {
+  readonly #stream: Http2Stream;
+  readonly #headers: Headers;
   readonly #method: GrpcMethod;
   readonly #statusOf: (error: unknown, call: CallInfo) => GrpcStatus;
   readonly #reader: MessageReader;
+  readonly #memory: RequestMemory;
+  #hasSentHeaders = false;
   #isEnded = false;
-  #status = okStatus;
-  #waiting = 0;
   #request: Uint8Array | undefined;
   #bidi: BidiListener | undefined;
   #drained: (() => void)[] = [];
 
   constructor(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
+    stream: Http2Stream,
+    headers: Headers,
     method: GrpcMethod,
     maxMessageSize: number,
+    memory: RequestMemory,
     statusOf: (error: unknown, call: CallInfo) => GrpcStatus,
   ) {
     this.#stream = stream;
     this.#headers = headers;
     this.#method = method;
     this.#statusOf = statusOf;
-    this.#reader = new MessageReader(maxMessageSize, this.header("grpc-encoding"));
-    stream.on("data", (chunk: Buffer) => this.#data(chunk));
-    stream.on("end", () => this.#halfClosed());
-    stream.on("wantTrailers", () => stream.sendTrailers(statusHeaders(this.#status)));
-    stream.on("close", () => this.#closed());
-    this.#open();
+    this.#memory = memory;
+    this.#reader = new MessageReader(maxMessageSize, headers.get("grpc-encoding"), memory);
   }
 
-  #open(): void {
+  /** To be called once, when the stream knows its listener. */
+  open(): void {
     if (this.#method.kind !== "bidi") return;
     const { open } = this.#method;
     this.#guard(() => {
@@ -93,8 +94,7 @@ export class GrpcCall implements StreamingCall {
   }
 
   header(name: string): string | undefined {
-    const value = this.#headers[name];
-    return typeof value === "string" ? value : value?.[0];
+    return this.#headers.get(name);
   }
 
   get isEnded(): boolean {
@@ -102,36 +102,39 @@ export class GrpcCall implements StreamingCall {
   }
 
   get waiting(): number {
-    return this.#waiting;
+    return this.#stream.waitingParts;
   }
 
   send(message: Uint8Array): void {
-    const stream = this.#stream;
-    if (this.#isEnded || stream.destroyed) return;
-    if (!stream.headersSent) stream.respond(responseHeaders, withTrailers);
-    this.#waiting++;
-    stream.write(framedMessage(message), this.#hasSent);
+    if (this.#isEnded) return;
+    this.#sendHeaders();
+    this.#stream.sendData(framedMessage(message));
   }
 
-  readonly #hasSent = (): void => {
-    if (--this.#waiting === 0) this.#wakeUp();
-  };
+  #sendHeaders(): void {
+    if (this.#hasSentHeaders) return;
+    this.#hasSentHeaders = true;
+    this.#stream.sendHeaders(headersBlock);
+  }
 
   whenDrained(): Promise<void> {
-    if (this.#isEnded || this.#waiting === 0) return Promise.resolve();
+    if (this.#isEnded || this.#stream.waitingBytes === 0) return Promise.resolve();
     return new Promise((resolve) => this.#drained.push(resolve));
   }
 
   end(status: GrpcStatus): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#status = status;
-    if (this.#stream.headersSent) this.#stream.end();
+    if (status.code === grpcCode.ok && this.#hasSentHeaders) this.#stream.end(okTrailers);
+    else if (this.#hasSentHeaders) this.#stream.end(encodeHeaders(statusHeaders(status)));
     else refuse(this.#stream, status);
     this.#over();
   }
 
   #over(): void {
+    this.#reader.release();
+    this.#memory.held -= this.#request?.length ?? 0;
+    this.#request = undefined;
     this.#wakeUp();
     const bidi = this.#bidi;
     this.#bidi = undefined;
@@ -155,9 +158,9 @@ export class GrpcCall implements StreamingCall {
 
   // ---------------------------------------------------------------- from the stream
 
-  #data(bytes: Uint8Array): void {
+  data(bytes: Uint8Array, from: number, to: number): void {
     if (this.#isEnded) return;
-    const status = this.#reader.push(bytes, 0, bytes.length, this.#onMessage);
+    const status = this.#reader.push(bytes, from, to, this.#onMessage);
     if (status !== undefined) this.end(status);
   }
 
@@ -169,10 +172,14 @@ export class GrpcCall implements StreamingCall {
     }
     if (this.#request !== undefined)
       this.end({ code: grpcCode.unimplemented, message: "the method takes one message only" });
-    this.#request = message;
+    else if (this.#memory.held + message.length > this.#memory.most) this.end(noMemory);
+    else {
+      this.#request = message;
+      this.#memory.held += message.length;
+    }
   };
 
-  #halfClosed(): void {
+  halfClosed(): void {
     if (this.#isEnded) return;
     if (this.#reader.pending > 0) {
       this.end({ code: grpcCode.internal, message: "the last message is cut off" });
@@ -199,9 +206,12 @@ export class GrpcCall implements StreamingCall {
     });
   }
 
-  /** The stream is no more: answered, reset by the client, or the connection is gone. */
-  #closed(): void {
+  cancelled(): void {
     this.#isEnded = true;
     this.#over();
+  }
+
+  drained(): void {
+    this.#wakeUp();
   }
 }

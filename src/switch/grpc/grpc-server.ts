@@ -1,17 +1,11 @@
-import {
-  createSecureServer,
-  createServer,
-  type Http2SecureServer,
-  type Http2Server,
-  type IncomingHttpHeaders,
-  type SecureServerOptions,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-  type ServerOptions,
-} from "node:http2";
-import type { Socket } from "node:net";
+import { createServer, type Server as NetServer, type Socket } from "node:net";
+import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { type CallInfo, GrpcCall, type GrpcMethod, refuse } from "./grpc-call.ts";
 import { type GrpcStatus, grpcCode } from "./grpc-status.ts";
+import type { Headers } from "./hpack.ts";
+import { Http2Connection } from "./http2-connection.ts";
+import type { Http2Stream, StreamListener } from "./http2-stream.ts";
+import type { RequestMemory } from "./message-reader.ts";
 
 /** Certificates as PEM texts. */
 export interface GrpcTls {
@@ -34,46 +28,54 @@ export interface GrpcServerOptions {
 }
 
 const defaultMaxMessageSize = 256 * 1024 * 1024;
-/** Milliseconds between two questions whether a client is there, and how many of them it may leave unanswered. */
+/** Milliseconds without a sign of a client after which it is asked, and how often it may leave that unanswered. */
 const silence = 30_000;
 const mostUnanswered = 2;
-/** Bytes that a client may send ahead on a stream. */
-const window = 4 * 1024 * 1024;
-
-const limits: ServerOptions = {
-  settings: { maxConcurrentStreams: 1000, initialWindowSize: window, maxHeaderListSize: 64 * 1024 },
-  // Megabytes; what a slow client leaves unread counts as well.
-  maxSessionMemory: 64,
+/** Bytes of answers that may wait for one client, and for all: above, new calls are refused. One answer may be larger. */
+const mostWaiting = 64 * 1024 * 1024;
+const mostWaitingOfAll = 512 * 1024 * 1024;
+const unread: GrpcStatus = {
+  code: grpcCode.resourceExhausted,
+  message: "too many answers wait because they are not read",
 };
+
+interface Connection {
+  readonly socket: Socket;
+  readonly http2: Http2Connection;
+  hasSpoken: boolean;
+}
 
 /** Serves gRPC over HTTP/2, in plain text or by TLS. */
 export class GrpcServer {
   readonly #options: GrpcServerOptions;
   readonly #maxMessageSize: number;
-  readonly #listener: Http2Server | Http2SecureServer;
-  /** Sessions, with the pings that were not answered. */
-  readonly #sessions = new Map<ServerHttp2Session, number>();
+  readonly #listener: NetServer;
+  readonly #connections = new Map<Socket, Connection>();
   /** All sockets, those too that are still at their handshake. */
   readonly #sockets = new Set<Socket>();
   readonly #keepalive: NodeJS.Timeout;
+  readonly #memory: RequestMemory;
+  /** Bytes of answers that wait for clients. */
+  #waitingBytes = 0;
   #whenEmpty: (() => void) | undefined;
 
   constructor(options: GrpcServerOptions) {
     this.#options = options;
     this.#maxMessageSize = options.maxMessageSize ?? defaultMaxMessageSize;
+    this.#memory = { held: 0, most: 2 * this.#maxMessageSize };
     const { tls } = options;
-    this.#listener =
-      tls === undefined ? createServer(limits) : createSecureServer({ ...limits, ...tlsOptions(tls) });
-    this.#listener.on("connection", (socket: Socket) => {
+    if (tls === undefined) {
       // Nagle's algorithm would hold each small message until the one before is acknowledged, for 40 ms.
-      socket.setNoDelay(true);
+      this.#listener = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+    } else {
+      this.#listener = createTlsServer({ ...tlsOptions(tls), noDelay: true }, (socket) =>
+        this.#accept(socket),
+      );
+    }
+    this.#listener.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
-      socket.on("error", () => {});
       socket.once("close", () => this.#sockets.delete(socket));
     });
-    this.#listener.on("session", (session) => this.#accept(session));
-    this.#listener.on("sessionError", () => {});
-    this.#listener.on("stream", (stream, headers) => this.#request(stream, headers));
     this.#keepalive = setInterval(() => this.#checkClients(), silence);
     this.#keepalive.unref();
   }
@@ -95,11 +97,11 @@ export class GrpcServer {
   async close(grace: number): Promise<void> {
     clearInterval(this.#keepalive);
     this.#listener.close();
-    for (const session of this.#sessions.keys()) session.close();
+    for (const { http2 } of this.#connections.values()) http2.drain();
     const empty = new Promise<void>((resolve) => {
       this.#whenEmpty = resolve;
     });
-    if (this.#sessions.size > 0) {
+    if (this.#connections.size > 0) {
       let force: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         force = setTimeout(resolve, grace);
@@ -115,49 +117,90 @@ export class GrpcServer {
   abort(): void {
     clearInterval(this.#keepalive);
     this.#listener.close();
-    // Sessions that are ended first would say goodbye, and tell their calls that they went well.
+    // A socket that is ended first would say goodbye.
     for (const socket of this.#sockets) socket.resetAndDestroy();
+    for (const { http2 } of [...this.#connections.values()]) http2.lost();
   }
 
-  #accept(session: ServerHttp2Session): void {
-    this.#sessions.set(session, 0);
-    session.setLocalWindowSize(window);
-    session.on("error", () => {});
-    session.on("close", () => {
-      this.#sessions.delete(session);
-      if (this.#sessions.size === 0) this.#whenEmpty?.();
+  #accept(socket: Socket): void {
+    const http2: Http2Connection = new Http2Connection(
+      {
+        write: (bytes) => {
+          const hasRoom = socket.write(bytes);
+          // Who does not read answers is not heard until he does.
+          if (!hasRoom) socket.pause();
+          return hasRoom;
+        },
+        close: () => socket.end(),
+      },
+      {
+        request: (stream, headers) => this.#request(http2, stream, headers),
+        countWaiting: (bytes) => {
+          this.#waitingBytes += bytes;
+        },
+      },
+    );
+    const connection = { socket, http2, hasSpoken: true };
+    this.#connections.set(socket, connection);
+    socket.on("data", (chunk: Buffer) => {
+      connection.hasSpoken = true;
+      http2.receive(chunk);
     });
+    socket.on("drain", () => {
+      socket.resume();
+      http2.drained();
+    });
+    // What failed is told by the end of the connection.
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      this.#connections.delete(socket);
+      http2.lost();
+      if (this.#connections.size === 0) this.#whenEmpty?.();
+    });
+    http2.flush();
   }
 
-  #request(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-    // What failed is told by the end of the stream.
-    stream.on("error", () => {});
-    const path = headers[":path"] ?? "";
+  #request(http2: Http2Connection, stream: Http2Stream, headers: Headers): StreamListener | undefined {
+    const path = headers.get(":path") ?? "";
     const method = this.#options.methods.get(path);
-    const isGrpc = headers["content-type"]?.startsWith("application/grpc") ?? false;
-    if (!isGrpc || headers[":method"] !== "POST")
+    const isGrpc = headers.get("content-type")?.startsWith("application/grpc") ?? false;
+    if (!isGrpc || headers.get(":method") !== "POST") {
       refuse(stream, { code: grpcCode.internal, message: "the request is no gRPC call" });
-    else if (method === undefined)
+      return undefined;
+    }
+    if (method === undefined) {
       refuse(stream, { code: grpcCode.unimplemented, message: `there is no method ${path}` });
-    else new GrpcCall(stream, headers, method, this.#maxMessageSize, this.#options.statusOf);
+      return undefined;
+    }
+    if (http2.waitingBytes > mostWaiting || this.#waitingBytes > mostWaitingOfAll) {
+      refuse(stream, unread);
+      return undefined;
+    }
+    const { statusOf } = this.#options;
+    const call = new GrpcCall(stream, headers, method, this.#maxMessageSize, this.#memory, statusOf);
+    stream.listener = call;
+    call.open();
+    return call.isEnded ? undefined : call;
   }
 
-  /** Finds broken connections, which would keep what their clients hold. */
+  /** Finds broken connections, which would keep what their clients hold, and those whose clients do not take the goodbye. */
   #checkClients(): void {
-    for (const [session, unanswered] of this.#sessions) {
-      if (unanswered >= mostUnanswered) session.destroy();
-      else if (session.ping(() => this.#sessions.has(session) && this.#sessions.set(session, 0)))
-        this.#sessions.set(session, unanswered + 1);
+    for (const connection of this.#connections.values()) {
+      if (connection.http2.isClosed) connection.socket.destroy();
+      else if (connection.hasSpoken) connection.hasSpoken = false;
+      else if (connection.http2.unansweredPings >= mostUnanswered) connection.socket.destroy();
+      else connection.http2.ping();
     }
   }
 }
 
-function tlsOptions(tls: GrpcTls): SecureServerOptions {
+function tlsOptions(tls: GrpcTls): TlsOptions {
   const pem = (text: string | Uint8Array): string | Buffer =>
     typeof text === "string" ? text : Buffer.from(text);
   return {
     cert: pem(tls.certificate),
     key: pem(tls.key),
+    ALPNProtocols: ["h2"],
     requestCert: tls.clientAuthorities !== undefined,
     rejectUnauthorized: tls.requiresClientCertificate ?? false,
     ...(tls.clientAuthorities === undefined ? {} : { ca: pem(tls.clientAuthorities) }),

@@ -16,15 +16,13 @@ export const grpcCode = {
   unavailable: 14,
 } as const;
 
-/** The headers that say a status. */
-export function statusHeaders(status: GrpcStatus): Record<string, string> {
-  return {
-    "grpc-status": `${status.code}`,
-    ...(status.message === "" ? {} : { "grpc-message": percentEncoded(status.message) }),
-    ...(status.details === undefined
-      ? {}
-      : { "grpc-status-details-bin": Buffer.from(status.details).toString("base64") }),
-  };
+/** The headers that say a status, in the order of the specification. */
+export function statusHeaders(status: GrpcStatus): (readonly [name: string, value: string])[] {
+  const headers: (readonly [name: string, value: string])[] = [["grpc-status", `${status.code}`]];
+  if (status.message !== "") headers.push(["grpc-message", percentEncoded(status.message)]);
+  if (status.details !== undefined)
+    headers.push(["grpc-status-details-bin", Buffer.from(status.details).toString("base64")]);
+  return headers;
 }
 
 /** Characters beside printable ASCII, and the percent sign, as `%` and two digits for each byte of their UTF-8. */

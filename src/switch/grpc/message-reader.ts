@@ -3,30 +3,50 @@ import { type GrpcStatus, grpcCode } from "./grpc-status.ts";
 
 /** A compressed flag and the length. */
 const prefixBytes = 5;
+const noBytes = new Uint8Array(0);
+export const noMemory: GrpcStatus = {
+  code: grpcCode.resourceExhausted,
+  message: "the switch has no memory for more requests at the moment",
+};
+
+/** Memory of a message begins with this, however long it says it is. */
+const firstBytes = 4096;
+
+/** Bytes of requests that are held until they are complete, over all calls of a server. */
+export interface RequestMemory {
+  held: number;
+  readonly most: number;
+}
 
 /** Cuts a stream's bytes into messages, whole or in parts as they come. */
 export class MessageReader {
   readonly #maxSize: number;
   readonly #encoding: string;
-  #parts: Uint8Array[] = [];
-  #partBytes = 0;
+  readonly #memory: RequestMemory;
+  /** The prefix, as far as it came. */
+  readonly #prefix = new Uint8Array(prefixBytes);
+  #prefixLength = 0;
+  /** A message whose rest has not come. */
+  #body = noBytes;
+  #bodyLength = 0;
 
   /**
    * @param maxSize of a message in bytes, after it was decompressed as before
    * @param encoding as the header `grpc-encoding` says
    */
-  constructor(maxSize: number, encoding: string | undefined) {
+  constructor(maxSize: number, encoding: string | undefined, memory: RequestMemory) {
     this.#maxSize = maxSize;
     this.#encoding = encoding ?? "identity";
+    this.#memory = memory;
   }
 
   /** Bytes of a message whose rest has not come. */
   get pending(): number {
-    return this.#partBytes;
+    return this.#prefixLength + this.#bodyLength;
   }
 
   /**
-   * Take bytes and hand on each message that they complete.
+   * Take bytes and hand on each message that they complete. It is in memory of its own, or in that of `bytes`.
    *
    * @returns a status when the stream is not to be gone on with
    */
@@ -37,45 +57,57 @@ export class MessageReader {
     onMessage: (message: Uint8Array) => void,
   ): GrpcStatus | undefined {
     let at = from;
-    while (at < to || this.#partBytes > 0) {
-      if (this.#partBytes === 0) {
-        const length = to - at < prefixBytes ? undefined : lengthAt(bytes, at);
-        if (length !== undefined && length > this.#maxSize) return this.#tooLarge(length);
-        if (length !== undefined && at + prefixBytes + length <= to) {
-          const end = at + prefixBytes + length;
+    while (at < to) {
+      // Most messages come in one piece.
+      if (this.#prefixLength === 0 && to - at >= prefixBytes) {
+        const end = at + prefixBytes + lengthAt(bytes, at);
+        if (end <= to) {
           const status = this.#message(bytes[at] ?? 0, bytes.subarray(at + prefixBytes, end), onMessage);
           if (status !== undefined) return status;
           at = end;
           continue;
         }
       }
-      if (at < to) {
-        this.#parts.push(bytes.subarray(at, to));
-        this.#partBytes += to - at;
-        at = to;
-      }
-      const head = this.#head();
-      if (head === undefined) return undefined;
-      const length = lengthAt(head, 0);
+      while (this.#prefixLength < prefixBytes && at < to)
+        this.#prefix[this.#prefixLength++] = bytes[at++] ?? 0;
+      if (this.#prefixLength < prefixBytes) return undefined;
+      const length = lengthAt(this.#prefix, 0);
       if (length > this.#maxSize) return this.#tooLarge(length);
-      if (this.#partBytes < prefixBytes + length) return undefined;
-      // The message is complete; what is behind it is looked at as if it had come alone.
-      const all = this.#parts.length === 1 ? head : Buffer.concat(this.#parts);
-      this.#parts = [];
-      this.#partBytes = 0;
-      return this.push(all, 0, all.length, onMessage);
+      const part = Math.min(to - at, length - this.#bodyLength);
+      if (!this.#append(bytes, at, at + part, length)) return noMemory;
+      at += part;
+      if (this.#bodyLength < length) return undefined;
+      const body = this.#body.subarray(0, length);
+      this.release();
+      const status = this.#message(this.#prefix[0] ?? 0, body, onMessage);
+      if (status !== undefined) return status;
     }
     return undefined;
   }
 
-  /** At least the prefix in one piece; undefined when it is not there yet. */
-  #head(): Uint8Array | undefined {
-    if (this.#partBytes < prefixBytes) return undefined;
-    const first = this.#parts[0];
-    if (first !== undefined && first.length >= prefixBytes) return first;
-    const joined = Buffer.concat(this.#parts);
-    this.#parts = [joined];
-    return joined;
+  /** Adds to the message that is not complete; false when there is no memory for it. */
+  #append(bytes: Uint8Array, from: number, to: number, length: number): boolean {
+    const needed = this.#bodyLength + to - from;
+    const before = this.#body.length;
+    if (needed > before) {
+      const size = Math.min(length, Math.max(needed, 2 * before, firstBytes));
+      if (this.#memory.held + size - before > this.#memory.most) return false;
+      this.#memory.held += size - before;
+      const larger = new Uint8Array(size);
+      larger.set(this.#body.subarray(0, this.#bodyLength));
+      this.#body = larger;
+    }
+    this.#body.set(bytes.subarray(from, to), this.#bodyLength);
+    this.#bodyLength = needed;
+    return true;
+  }
+
+  /** Forgets the message that is not complete. */
+  release(): void {
+    this.#memory.held -= this.#body.length;
+    this.#body = noBytes;
+    this.#bodyLength = 0;
+    this.#prefixLength = 0;
   }
 
   #message(
@@ -83,12 +115,18 @@ export class MessageReader {
     message: Uint8Array,
     onMessage: (message: Uint8Array) => void,
   ): GrpcStatus | undefined {
+    if (message.length > this.#maxSize) return this.#tooLarge(message.length);
     if (flag === 0) {
       onMessage(message);
       return undefined;
     }
+    if (flag !== 1 || this.#encoding === "identity")
+      return { code: grpcCode.internal, message: "a message says that it is compressed, but not how" };
     if (this.#encoding !== "gzip" && this.#encoding !== "deflate")
-      return { code: grpcCode.unimplemented, message: `encoding "${this.#encoding}" is not supported` };
+      return {
+        code: grpcCode.unimplemented,
+        message: `encoding "${this.#encoding.slice(0, 100)}" is not supported; gzip and deflate are`,
+      };
     let plain: Uint8Array;
     try {
       const options = { maxOutputLength: this.#maxSize };

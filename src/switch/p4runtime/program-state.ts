@@ -20,6 +20,7 @@ import { CellStore, counterData, counterValue, meterRates } from "./cells.ts";
 import { DigestStore } from "./digest-store.ts";
 import { idleMessage } from "./entry-messages.ts";
 import { ProfileStore } from "./profile-store.ts";
+import type { ReadAnswer } from "./read-answer.ts";
 import { ReplicationStore } from "./replication-store.ts";
 import { invalidArgument, statusOf, unimplemented } from "./status.ts";
 import { TableStore } from "./table-store.ts";
@@ -150,6 +151,12 @@ export class ProgramState {
       default:
         throw unimplemented(`${entity.case} is not supported`);
     }
+  }
+
+  /** `read`, into an answer. @throws as `read`; then nothing was added */
+  readInto(request: Entity, answer: ReadAnswer): void {
+    if (request.entity?.case === "tableEntry") this.#tables.readInto(request.entity.value, answer);
+    else for (const entity of this.read(request)) answer.entity(entity);
   }
 
   /** True when some table can have entries with an idle timeout. */

@@ -7,11 +7,9 @@ import {
   CapabilitiesRequest,
   CapabilitiesResponse,
   type DigestList,
-  type Entity,
   GetForwardingPipelineConfigRequest,
   GetForwardingPipelineConfigResponse,
   ReadRequest,
-  ReadResponse,
   SetForwardingPipelineConfigRequest,
   Update,
 } from "../../p4runtime/proto/generated/p4runtime.ts";
@@ -23,6 +21,7 @@ import { Controllers } from "./controllers.ts";
 import { newServerCounters, type P4RuntimeServerCounters } from "./counters.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { ServerProfile } from "./profile.ts";
+import { ReadAnswer } from "./read-answer.ts";
 import { P4RuntimeServerError } from "./server-error.ts";
 import { type StateSnapshot, StateSnapshotError } from "./state-snapshot.ts";
 import { notFound, unimplemented } from "./status.ts";
@@ -59,9 +58,6 @@ export interface P4RuntimeServerEvent {
   readonly level: "debug" | "info";
   readonly message: string;
 }
-
-/** Entities in one ReadResponse, so that answers stay far below the 4 MB that clients take by default. */
-const ENTITIES_PER_RESPONSE = 1000;
 
 /** How long streams get to take their last status when the server closes, in milliseconds. */
 const CLOSE_GRACE = 500;
@@ -271,22 +267,15 @@ export class P4RuntimeServer {
     return NOTHING;
   }
 
-  async #read(bytes: Uint8Array, call: StreamingCall): Promise<void> {
+  #read(bytes: Uint8Array, call: StreamingCall): void {
     const request = decode(ReadRequest, bytes);
     this.#checkDevice(request.deviceId);
     const state = this.#pipeline.current;
     checkBatch(request.entities.length, "entities");
-    const entities: Init<Entity>[] = [];
-    const results = request.entities.map((wanted) =>
-      attempt(() => {
-        for (const entity of state.read(wanted)) entities.push(entity);
-      }),
-    );
-    // All is gathered before the first await, so an answer never mixes two states.
-    for (let at = 0; at < entities.length && !call.isEnded; at += ENTITIES_PER_RESPONSE) {
-      call.send(encode(ReadResponse, { entities: entities.slice(at, at + ENTITIES_PER_RESPONSE) }));
-      await call.whenDrained();
-    }
+    const answer = new ReadAnswer();
+    const results = request.entities.map((wanted) => attempt(() => state.readInto(wanted, answer)));
+    // All is gathered at once, so an answer never mixes two states. What the client does not read waits in the call.
+    for (const response of answer.finish()) call.send(response);
     const refused = results.filter((result) => result !== undefined).length;
     if (refused > 0) throw new BatchError(results, `${refused} of ${results.length} reads failed`);
     call.end({ code: Code.OK, message: "" });

@@ -16,8 +16,10 @@ import type { EntryKey } from "../tables/table-key.ts";
 import { actionMessage, type BoundAction, bindAction } from "./action-spec.ts";
 import { BoundTable, matchOf } from "./bound-table.ts";
 import { counterValue, meterRates } from "./cells.ts";
+import { EntryBytes } from "./entry-bytes.ts";
 import { type Attachment, attach, attachmentOf, entryMessage, keyMessage } from "./entry-messages.ts";
 import type { ProfileStore } from "./profile-store.ts";
+import type { ReadAnswer } from "./read-answer.ts";
 import { invalidArgument, notFound, StatusError, unimplemented } from "./status.ts";
 import type { MeterRates, TargetProgram } from "./target.ts";
 
@@ -45,6 +47,7 @@ export class TableStore {
   readonly #program: TargetProgram;
   readonly #profiles: ProfileStore;
   readonly #tables = new Map<number, TableState>();
+  readonly #entryBytes: EntryBytes;
 
   constructor(schema: Schema, program: TargetProgram, profiles: ProfileStore) {
     this.#program = program;
@@ -56,6 +59,7 @@ export class TableStore {
         default: { action: bound.initialDefault, metadata: NO_BYTES, controllerMetadata: 0n },
       });
     }
+    this.#entryBytes = new EntryBytes(this.tables());
   }
 
   write(type: Update_Type, message: TableEntryMessage): void {
@@ -111,6 +115,29 @@ export class TableStore {
     if (!message.isDefaultAction) return this.#readEntries(state.bound, message);
     checkDefaultKey(state.bound.schema, message);
     return [defaultMessage(state)];
+  }
+
+  /** `read`, into an answer: most entries straight from their rows. */
+  readInto(message: TableEntryMessage, answer: ReadAnswer): void {
+    const { isDefaultAction, counterData, meterConfig, timeSinceLastHit } = message;
+    if (isDefaultAction || (counterData ?? meterConfig ?? timeSinceLastHit) !== undefined) {
+      for (const value of this.read(message)) answer.entity({ entity: { case: "tableEntry", value } });
+      return;
+    }
+    const tables = message.tableId === 0 ? this.tables() : [this.#table(message.tableId).bound];
+    const now = this.#program.now();
+    for (const bound of tables) {
+      const { table } = bound;
+      for (const row of rowsOf(bound, message)) {
+        const bytes = this.#entryBytes.of(table, row);
+        if (bytes !== undefined) {
+          answer.add(bytes);
+          continue;
+        }
+        const value = entryMessage(bound, new TableEntry(table, row), message, now);
+        answer.entity({ entity: { case: "tableEntry", value } });
+      }
+    }
   }
 
   /** Entries that a DirectCounterEntry or DirectMeterEntry with this key means: one, or all of the table when there is no key. */
@@ -329,6 +356,23 @@ export class TableStore {
     const now = this.#program.now();
     return filtered(bound, message).map((entry) => entryMessage(bound, entry, message, now));
   }
+}
+
+/** Rows of the entries that `filtered` gives. */
+function* rowsOf(bound: BoundTable, message: TableEntryMessage): Iterable<number> {
+  const { match, priority, action, metadata, controllerMetadata } = message;
+  const isAll =
+    match.length === 0 &&
+    priority === 0 &&
+    action === undefined &&
+    metadata.length === 0 &&
+    controllerMetadata === 0n;
+  if (message.tableId !== 0 && !isAll) {
+    for (const entry of filtered(bound, message)) yield entry.row;
+    return;
+  }
+  const { store } = bound.table;
+  for (let row = 0; row < store.end; row++) if (store.holds(row)) yield row;
 }
 
 /** Wildcard reads of 9.1.6: a filter that has its default value lets everything pass. */

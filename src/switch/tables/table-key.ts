@@ -52,6 +52,8 @@ export function areEqualWords(a: Uint32Array, b: Uint32Array): boolean {
   return true;
 }
 
+const noWords = new Uint32Array(0);
+
 /** The words and ranges that a table's keys have. */
 export class KeyLayout {
   readonly fields: readonly KeyField[];
@@ -61,6 +63,8 @@ export class KeyLayout {
   /** First word of each range field's bounds in `EntryKey.ranges`: the low bound, then the high one. */
   readonly rangeAt: readonly number[];
   readonly rangeWords: number;
+  /** Bounds of range fields that are don't care. */
+  readonly fullRanges: Uint32Array;
   /** Some field is matched lpm. */
   readonly hasPrefix: boolean;
 
@@ -79,11 +83,14 @@ export class KeyLayout {
     this.rangeIndex = rangeIndex;
     this.rangeAt = rangeAt;
     this.rangeWords = rangeWords;
+    this.fullRanges = rangeWords === 0 ? noWords : new Uint32Array(rangeWords);
+    fields.forEach((field, i) => {
+      const at = rangeAt[this.rangeIndex[i] ?? -1];
+      if (at !== undefined) putWords(this.fullRanges, at + field.words, field.words, allOnes(field.width));
+    });
     this.hasPrefix = fields.some((field) => field.kind === "lpm");
   }
 }
-
-const noWords = new Uint32Array(0);
 
 /**
  * The key of an entry in the form that tables store and look up: one object per table is filled again and again. Bits outside the mask are
@@ -99,26 +106,21 @@ export class EntryKey {
   prefixLength = 0;
   priority = 0;
   private readonly emptyMask: Uint32Array;
-  private readonly fullRanges: Uint32Array;
 
   constructor(layout: KeyLayout) {
     this.layout = layout;
     this.value = new Uint32Array(layout.words);
     this.emptyMask = new Uint32Array(layout.words);
-    this.fullRanges = layout.rangeWords === 0 ? noWords : new Uint32Array(layout.rangeWords);
-    layout.fields.forEach((field, i) => {
-      const full = allOnes(field.width);
-      if (field.kind === "exact") putWords(this.emptyMask, field.word, field.words, full);
-      const at = layout.rangeAt[layout.rangeIndex[i] ?? -1];
-      if (at !== undefined) putWords(this.fullRanges, at + field.words, field.words, full);
-    });
+    for (const { kind, word, words, width } of layout.fields)
+      if (kind === "exact") putWords(this.emptyMask, word, words, allOnes(width));
     this.mask = this.emptyMask.slice();
-    this.ranges = layout.rangeWords === 0 ? noWords : this.fullRanges.slice();
+    this.ranges = layout.rangeWords === 0 ? noWords : layout.fullRanges.slice();
   }
 
   /** Forgets all fields: what is not set afterwards is don't care. Exact fields must be set. */
   clear(): void {
-    const { value, mask, emptyMask, ranges, fullRanges } = this;
+    const { value, mask, emptyMask, ranges } = this;
+    const { fullRanges } = this.layout;
     for (let i = 0; i < value.length; i++) {
       value[i] = 0;
       mask[i] = emptyMask[i] ?? 0;

@@ -319,6 +319,10 @@ export class Table {
     return this.rare.get(handle);
   }
 
+  hasExtras(row: number): boolean {
+    return this.rare.size > 0 && this.rare.has(this.store.handleOf(row));
+  }
+
   setExtras(handle: number, extras: EntryExtras): void {
     const all = { ...this.rare.get(handle), ...extras };
     const isNothing = all.isConst !== true && all.counterBase === undefined && all.note === undefined;

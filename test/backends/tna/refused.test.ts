@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkTna } from "../../../src/backends/index.ts";
 import type {
-  ActionParameter,
   BitType,
   Control,
   Expression,
@@ -26,9 +25,11 @@ import {
   memory,
   meta,
   mux,
+  parameter,
   program,
   random,
   register,
+  slice,
   table,
   update,
   valid,
@@ -40,6 +41,7 @@ const u8 = bit(8);
 const u32 = bit(32);
 const [x, y, z] = [meta("x", u32), meta("y", u32), meta("z", u32)];
 const small = meta("small", u8);
+const port = intrinsic("egress_port");
 const metadata = [
   { name: "x", type: u32 },
   { name: "y", type: u32 },
@@ -373,16 +375,70 @@ describe("what Tofino cannot do is refused with a code", () => {
     expect(codes(p)).toEqual(["GP1843"]);
   });
 
-  it("GP1863 members of a profile that hold no data", () => {
-    const p = (parameters: readonly ActionParameter[]) =>
+  it.each([
+    ["no data", [], [assign(x, y)], ["GP1863"]],
+    ["data that go nowhere", [{ name: "p", type: u32 }], [assign(x, parameter("p", u32))], ["GP1863"]],
+    [
+      "data that go into what goes nowhere",
+      [{ name: "p", type: u32 }],
+      [assign(x, parameter("p", u32)), assign(y, x)],
+      ["GP1863"],
+    ],
+    [
+      "data that are written over",
+      [{ name: "p", type: bit(9) }],
+      [assign(port, parameter("p", bit(9))), assign(port, constant(1, bit(9)))],
+      ["GP1863"],
+    ],
+    ["a port", [{ name: "p", type: bit(9) }], [assign(port, parameter("p", bit(9)))], []],
+    ["what the table after it matches", [{ name: "p", type: u32 }], [assign(z, parameter("p", u32))], []],
+  ])("GP1863 members of a profile that hold %s", (_, parameters, body, expected) => {
+    const p = withControl({
+      actionProfiles: [{ name: "c.members", size: 16 }],
+      actions: [action("c.a", parameters, body), action("c.b", [], [assign(port, constant(2, bit(9)))])],
+      tables: [
+        table("c.t", [["x", x, "exact"]], ["c.a", "c.b"], { implementation: "c.members" }),
+        table("c.u", [["z", z, "exact"]], ["c.b"]),
+      ],
+      apply: [apply("c.t"), apply("c.u")],
+    });
+    expect(codes(p)).toEqual(expected);
+  });
+
+  it.each([
+    ["32 bits", meta("x", u32), ["GP1864"]],
+    ["16 bits across groups of four", slice(meta("x", u32), 17, 2), ["GP1864"]],
+    ["14 bits of metadata that no container holds", slice(meta("wide", bit(48)), 17, 4), ["GP1864"]],
+    ["16 bits of metadata of 32", slice(meta("x", u32), 19, 4), []],
+    ["13 bits of any metadata", slice(meta("wide", bit(48)), 14, 2), []],
+    ["metadata of 16 bits", meta("whole", bit(16)), []],
+  ])("GP1864 a range over %s", (_, key, expected) => {
+    const p = withControl(
+      {
+        actions: [action("c.a", [], [assign(port, constant(2, bit(9)))])],
+        tables: [table("c.t", [["k", key, "range"]], ["c.a"])],
+        apply: [apply("c.t")],
+      },
+      {
+        metadata: [...metadata, { name: "wide", type: bit(48) }, { name: "whole", type: bit(16) }],
+      },
+    );
+    expect(codes(p)).toEqual(expected);
+  });
+
+  it("GP1801 three values of the packet in the updates of one register", () => {
+    const p = (value: Expression) =>
       withControl({
-        actionProfiles: [{ name: "c.members", size: 16 }],
-        actions: [action("c.a", parameters, [assign(x, y)]), action("c.b", [], [assign(x, z)])],
-        tables: [table("c.t", [["x", x, "exact"]], ["c.a", "c.b"], { implementation: "c.members" })],
+        registers: [register("c.r", u32, 16)],
+        actions: [
+          action("c.a", [], [update("c.r", small, binary(old, "+", x), z)]),
+          action("c.b", [], [update("c.r", small, mux(binary(old, "==", y), value, old))]),
+        ],
+        tables: [table("c.t", [["small", small, "exact"]], ["c.a", "c.b"])],
         apply: [apply("c.t")],
       });
-    expect(codes(p([]))).toEqual(["GP1863"]);
-    expect(codes(p([{ name: "p", type: u8 }]))).toEqual([]);
+    expect(codes(p(z))).toEqual(["GP1801"]);
+    expect(codes(p(x))).toEqual([]);
   });
 
   it("GP1860 NoAction in a table with a counter", () => {

@@ -219,6 +219,8 @@ describe("a gRPC server", () => {
 });
 
 describe("messages", () => {
+  const memory = () => ({ held: 0, most: 1e9 });
+
   it("come out whole however their bytes were cut", () => {
     fc.assert(
       fc.property(
@@ -226,7 +228,7 @@ describe("messages", () => {
         fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }),
         (messages, sizes) => {
           const all = Buffer.concat(messages.map(framedMessage));
-          const reader = new MessageReader(1000, undefined);
+          const reader = new MessageReader(1000, undefined, memory());
           const got: Uint8Array[] = [];
           for (let at = 0, n = 0; at < all.length; n++) {
             const to = Math.min(all.length, at + (sizes[n % sizes.length] ?? 1));
@@ -246,7 +248,7 @@ describe("messages", () => {
       const framed = framedMessage(bytes);
       framed[0] = 1;
       let got: Uint8Array | undefined;
-      const status = new MessageReader(1000, encoding).push(framed, 0, framed.length, (message) => {
+      const status = new MessageReader(1000, encoding, memory()).push(framed, 0, framed.length, (message) => {
         got = message;
       });
       return status?.code ?? got?.length;

@@ -9,6 +9,7 @@ import {
   INDENT,
   join,
   line,
+  lines,
   list,
   nest,
   render,
@@ -17,6 +18,7 @@ import { type PlacedFiles, withoutMarks } from "../../p4text/places.ts";
 import { body, type FileMaker, programFiles } from "../../p4text/programfiles.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
 import { valueSetTexts, valueSetTypes } from "../../p4text/valuesets.ts";
+import { containerSizes } from "../containersizes.ts";
 import type { ChecksumText, Gress, TnaPipeline, TnaProgram } from "../lowered.ts";
 import { blockText, PARAMETERS, type Place, scopeOf } from "./blocks.ts";
 import { actionTexts, declarations, headerTypeText, instanceTexts, members } from "./objects.ts";
@@ -66,7 +68,12 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
           ),
         ),
       ),
-      metadata: render(braces("struct metadata_t", members(program.metadata))),
+      metadata: render(
+        lines([
+          ...containerSizes(program).map((c) => `@pa_container_size("${c.gress}", "${c.place}", ${c.bits})`),
+          braces("struct metadata_t", members(program.metadata)),
+        ]),
+      ),
     }),
   );
   files.set(
@@ -104,7 +111,7 @@ function pipelineView(pipeline: TnaPipeline, place: Place): Readonly<Record<stri
   return {
     doc: "",
     head: head(pipeline.gress === "ingress" ? "SwitchIngress" : "SwitchEgress", pipeline.gress),
-    declarations: [...instanceTexts(pipeline.instances), ...actionTexts(pipeline.actions, place)].map((d) =>
+    declarations: [...instanceTexts(pipeline), ...actionTexts(pipeline.actions, place)].map((d) =>
       render(d, INDENT),
     ),
     body: body(blockText(pipeline.block, place)),

@@ -1,37 +1,46 @@
 import { type ActionCall, colours, type MatchKind, type MeterUnit, typeName } from "../../../ir/index.ts";
 import { actionText, documented, memberTexts, objectTexts } from "../../p4text/declarations.ts";
 import { expression } from "../../p4text/expressions.ts";
-import { braces, concat, type Doc, lines, list } from "../../p4text/layout.ts";
+import { braces, concat, type Doc, hardline, lines, list } from "../../p4text/layout.ts";
 import { nameAnnotation, tableText } from "../../p4text/tables.ts";
 import type {
   HeaderTypeText,
-  Instance,
   Member,
   StatefulProgram,
   TnaAction,
   TnaActionProfile,
   TnaControl,
+  TnaPipeline,
   TnaTable,
   Unit,
 } from "../lowered.ts";
 import { cellText, type Place, scopeOf, stepsText } from "./blocks.ts";
+import { UNUSED, unusedIn, unusedParameters } from "./unused.ts";
 
 const COUNTER_TYPE = { packets: "PACKETS", bytes: "BYTES", both: "PACKETS_AND_BYTES" } as const;
 
 /** Everything that a control declares before `apply`. */
 export function declarations(control: TnaControl, place: Place): readonly Doc[] {
+  const isUnused = unusedIn(control);
+  const object = (local: string, text: string): string => (isUnused(local) ? `${UNUSED} ${text}` : text);
   return [
-    ...instanceTexts(control.instances),
+    ...instanceTexts(control),
     ...objectTexts(
       control.registers.map((r) => ({
         ...r,
-        text: `Register<${typeName(r.type)}, ${typeName(r.indexType)}>(${r.size}, 0) ${r.local};`,
+        text: object(
+          r.local,
+          `Register<${typeName(r.type)}, ${typeName(r.indexType)}>(${r.size}, 0) ${r.local};`,
+        ),
       })),
     ),
     ...objectTexts(
       control.counters.map((c) => ({
         ...c,
-        text: `Counter<bit<64>, ${typeName(c.indexType)}>(${c.size}, CounterType_t.${COUNTER_TYPE[c.unit]}) ${c.local};`,
+        text: object(
+          c.local,
+          `Counter<bit<64>, ${typeName(c.indexType)}>(${c.size}, CounterType_t.${COUNTER_TYPE[c.unit]}) ${c.local};`,
+        ),
       })),
     ),
     ...objectTexts(
@@ -43,7 +52,10 @@ export function declarations(control: TnaControl, place: Place): readonly Doc[] 
     ...objectTexts(
       control.meters.map((m) => ({
         ...m,
-        text: `Meter<${typeName(m.cells.indexType)}>(${m.cells.size}, ${meterArguments(m.unit)}) ${m.local};`,
+        text: object(
+          m.local,
+          `Meter<${typeName(m.cells.indexType)}>(${m.cells.size}, ${meterArguments(m.unit)}) ${m.local};`,
+        ),
       })),
     ),
     ...objectTexts(
@@ -51,7 +63,10 @@ export function declarations(control: TnaControl, place: Place): readonly Doc[] 
     ),
     ...control.actionProfiles.flatMap(profileTexts),
     ...actionTexts(control.actions, place),
-    ...control.tables.map((t) => documented(t.doc, tnaTable(t, control, place))),
+    ...control.tables.map((t) => {
+      const text = tnaTable(t, control, place);
+      return documented(t.doc, isUnused(t.local) ? concat(UNUSED, hardline, text) : text);
+    }),
   ];
 }
 
@@ -82,11 +97,15 @@ function profileTexts(p: TnaActionProfile): readonly Doc[] {
 }
 
 export function actionTexts(actions: readonly TnaAction[], place: Place): readonly Doc[] {
-  return actions.flatMap((a) => [
-    ...(a.units.length === 0 ? [] : [lines(a.units.map(unitText))]),
-    ...a.updates.map((u) => programText(u, place)),
-    actionText(a, stepsText(a.steps, place)),
-  ]);
+  return actions.flatMap((a) => {
+    const unused = unusedParameters(a);
+    const parameters = a.parameters.map((p) => (unused.has(p.name) ? { ...p, annotated: UNUSED } : p));
+    return [
+      ...(a.units.length === 0 ? [] : [lines(a.units.map(unitText))]),
+      ...a.updates.map((u) => programText(u, place)),
+      actionText({ ...a, parameters }, stepsText(a.steps, place)),
+    ];
+  });
 }
 
 function unitText(u: Unit): string {
@@ -94,8 +113,10 @@ function unitText(u: Unit): string {
   return `Hash<bit<${u.bits}>>(HashAlgorithm_t.${u.algorithm}) ${u.local};`;
 }
 
-export function instanceTexts(instances: readonly Instance[]): readonly Doc[] {
-  return instances.length === 0 ? [] : [lines(instances.map((i) => `${i.type}() ${i.name};`))];
+export function instanceTexts(scope: TnaControl | TnaPipeline): readonly Doc[] {
+  if (scope.instances.length === 0) return [];
+  const isUnused = unusedIn(scope);
+  return [lines(scope.instances.map((i) => `${isUnused(i.name) ? `${UNUSED} ` : ""}${i.type}() ${i.name};`))];
 }
 
 function programText(p: StatefulProgram, place: Place): Doc {
