@@ -133,7 +133,7 @@ export class GrpcCall implements StreamingCall, StreamListener {
 
   #over(): void {
     this.#reader.release();
-    this.#memory.held -= this.#request?.length ?? 0;
+    this.#memory.change(this.#request?.length ?? 0, 0);
     this.#request = undefined;
     this.#wakeUp();
     const bidi = this.#bidi;
@@ -172,11 +172,8 @@ export class GrpcCall implements StreamingCall, StreamListener {
     }
     if (this.#request !== undefined)
       this.end({ code: grpcCode.unimplemented, message: "the method takes one message only" });
-    else if (this.#memory.held + message.length > this.#memory.most) this.end(noMemory);
-    else {
-      this.#request = message;
-      this.#memory.held += message.length;
-    }
+    else if (this.#memory.change(0, message.length)) this.#request = message;
+    else this.end(noMemory);
   };
 
   halfClosed(): void {

@@ -5,7 +5,7 @@ import { type GrpcStatus, grpcCode } from "./grpc-status.ts";
 import type { Headers } from "./hpack.ts";
 import { Http2Connection } from "./http2-connection.ts";
 import type { Http2Stream, StreamListener } from "./http2-stream.ts";
-import type { RequestMemory } from "./message-reader.ts";
+import { RequestMemory } from "./message-reader.ts";
 
 /** Certificates as PEM texts. */
 export interface GrpcTls {
@@ -34,6 +34,10 @@ const mostUnanswered = 2;
 /** Bytes of answers that may wait for one client, and for all: above, new calls are refused. One answer may be larger. */
 const mostWaiting = 64 * 1024 * 1024;
 const mostWaitingOfAll = 512 * 1024 * 1024;
+const largeHeaders: GrpcStatus = {
+  code: grpcCode.resourceExhausted,
+  message: "the request has more headers than are taken",
+};
 const unread: GrpcStatus = {
   code: grpcCode.resourceExhausted,
   message: "too many answers wait because they are not read",
@@ -62,7 +66,7 @@ export class GrpcServer {
   constructor(options: GrpcServerOptions) {
     this.#options = options;
     this.#maxMessageSize = options.maxMessageSize ?? defaultMaxMessageSize;
-    this.#memory = { held: 0, most: 2 * this.#maxMessageSize };
+    this.#memory = new RequestMemory(2 * this.#maxMessageSize);
     const { tls } = options;
     if (tls === undefined) {
       // Nagle's algorithm would hold each small message until the one before is acknowledged, for 40 ms.
@@ -161,6 +165,10 @@ export class GrpcServer {
   }
 
   #request(http2: Http2Connection, stream: Http2Stream, headers: Headers): StreamListener | undefined {
+    if (headers.isTooLarge) {
+      refuse(stream, largeHeaders);
+      return undefined;
+    }
     const path = headers.get(":path") ?? "";
     const method = this.#options.methods.get(path);
     const isGrpc = headers.get("content-type")?.startsWith("application/grpc") ?? false;
@@ -169,7 +177,7 @@ export class GrpcServer {
       return undefined;
     }
     if (method === undefined) {
-      refuse(stream, { code: grpcCode.unimplemented, message: `there is no method ${path}` });
+      refuse(stream, { code: grpcCode.unimplemented, message: `there is no method ${path.slice(0, 200)}` });
       return undefined;
     }
     if (http2.waitingBytes > mostWaiting || this.#waitingBytes > mostWaitingOfAll) {

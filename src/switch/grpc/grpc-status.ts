@@ -19,10 +19,23 @@ export const grpcCode = {
 /** The headers that say a status, in the order of the specification. */
 export function statusHeaders(status: GrpcStatus): (readonly [name: string, value: string])[] {
   const headers: (readonly [name: string, value: string])[] = [["grpc-status", `${status.code}`]];
-  if (status.message !== "") headers.push(["grpc-message", percentEncoded(status.message)]);
+  if (status.message !== "") headers.push(["grpc-message", messageHeader(status.message)]);
   if (status.details !== undefined)
     headers.push(["grpc-status-details-bin", Buffer.from(status.details).toString("base64")]);
   return headers;
+}
+
+/**
+ * What a message may take: gRPC's C++ core refuses headers above 8 KB, and clients can have us say what they sent, megabytes of it. Details have
+ * the rest.
+ */
+const mostMessage = 2000;
+
+function messageHeader(message: string): string {
+  let encoded = percentEncoded(message.slice(0, mostMessage));
+  for (let length = mostMessage; encoded.length > mostMessage; length = Math.floor(length / 2))
+    encoded = percentEncoded(`${message.slice(0, length)}...`);
+  return encoded;
 }
 
 /** Characters beside printable ASCII, and the percent sign, as `%` and two digits for each byte of their UTF-8. */

@@ -74,16 +74,22 @@ const entryOverhead = 32;
 export class Headers {
   /** Names and values by turns. */
   readonly #fields: string[] = [];
+  readonly #maxSize: number;
   #size = 0;
 
-  /** Characters, and 32 for each header, as HTTP/2 counts the size of a list. */
-  get size(): number {
-    return this.#size;
+  /** @param maxSize in characters, and 32 for each header, as HTTP/2 counts the size of a list */
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
+  }
+
+  /** There were more headers than allowed; those above are not here. */
+  get isTooLarge(): boolean {
+    return this.#size > this.#maxSize;
   }
 
   add(name: string, value: string): void {
-    this.#fields.push(name, value);
     this.#size += name.length + value.length + entryOverhead;
+    if (!this.isTooLarge) this.#fields.push(name, value);
   }
 
   /** The first value of a name; undefined if it is not there. */
@@ -94,7 +100,7 @@ export class Headers {
   }
 }
 
-/** The bytes are no header block, or one that takes more room than allowed. */
+/** The bytes are no header block. */
 export class HpackError extends Error {
   override readonly name = "HpackError";
 }
@@ -112,7 +118,7 @@ export class HpackDecoder {
 
   /**
    * @param maxTableSize of the dynamic table, as announced in SETTINGS_HEADER_TABLE_SIZE
-   * @param maxListSize above which a list is refused
+   * @param maxListSize above which headers are left out
    */
   constructor(maxTableSize: number, maxListSize: number) {
     this.#maxTableSize = maxTableSize;
@@ -124,7 +130,7 @@ export class HpackDecoder {
   decode(block: Uint8Array): Headers {
     this.#bytes = block;
     this.#at = 0;
-    const headers = new Headers();
+    const headers = new Headers(this.#maxListSize);
     while (this.#at < block.length) {
       const byte = block[this.#at] ?? 0;
       if (byte >= 0x80) {
@@ -140,7 +146,6 @@ export class HpackDecoder {
         const [name, value] = this.#literal(4);
         headers.add(name, value);
       }
-      if (headers.size > this.#maxListSize) throw new HpackError("the headers are too large");
     }
     return headers;
   }

@@ -42,7 +42,7 @@ export interface Http2Limits {
 }
 
 export const defaultHttp2Limits: Http2Limits = {
-  maxStreams: 1000,
+  maxStreams: 256,
   window: 4 * 1024 * 1024,
   maxHeaderListSize: 64 * 1024,
 };

@@ -11,11 +11,28 @@ export const noMemory: GrpcStatus = {
 
 /** Memory of a message begins with this, however long it says it is. */
 const firstBytes = 4096;
+/** Bytes of each call that are not counted. */
+const uncounted = 64 * 1024;
 
-/** Bytes of requests that are held until they are complete, over all calls of a server. */
-export interface RequestMemory {
-  held: number;
-  readonly most: number;
+/**
+ * Bytes of requests that are held until they are answered, over all calls of a server. The first ones of each call are not counted, so that small
+ * calls are taken whatever others hold.
+ */
+export class RequestMemory {
+  readonly #most: number;
+  #held = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** A call holds `after` bytes instead of `before`; false when there is no room for that. */
+  change(before: number, after: number): boolean {
+    const more = Math.max(0, after - uncounted) - Math.max(0, before - uncounted);
+    if (more > 0 && this.#held + more > this.#most) return false;
+    this.#held += more;
+    return true;
+  }
 }
 
 /** Cuts a stream's bytes into messages, whole or in parts as they come. */
@@ -91,8 +108,7 @@ export class MessageReader {
     const before = this.#body.length;
     if (needed > before) {
       const size = Math.min(length, Math.max(needed, 2 * before, firstBytes));
-      if (this.#memory.held + size - before > this.#memory.most) return false;
-      this.#memory.held += size - before;
+      if (!this.#memory.change(before, size)) return false;
       const larger = new Uint8Array(size);
       larger.set(this.#body.subarray(0, this.#bodyLength));
       this.#body = larger;
@@ -104,7 +120,7 @@ export class MessageReader {
 
   /** Forgets the message that is not complete. */
   release(): void {
-    this.#memory.held -= this.#body.length;
+    this.#memory.change(this.#body.length, 0);
     this.#body = noBytes;
     this.#bodyLength = 0;
     this.#prefixLength = 0;

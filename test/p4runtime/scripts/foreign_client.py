@@ -84,6 +84,32 @@ request.entities.add().table_entry.table_id = table.preamble.id
 entries = [entity for response in read(request, timeout=10) for entity in response.entities]
 print("read", len(entries), entries[-1].table_entry.match[0].lpm.value)
 
+# What few clients do: compression, much metadata, a message of several megabytes, a deadline that has passed, a method that is not there.
+asked = p4.CapabilitiesRequest()
+for compression in (grpc.Compression.Gzip, grpc.Compression.Deflate):
+    capabilities(asked, timeout=10, compression=compression)
+    print("compressed", len(list(read(request, timeout=10, compression=compression))) > 0)
+for size in (40_000, 100_000):
+    try:
+        capabilities(asked, timeout=10, metadata=(("x-large", "x" * size),))
+        print("metadata", size)
+    except grpc.RpcError as error:
+        print("metadata", size, error.code().name)
+large = p4.WriteRequest(device_id=1, role="x" * 5_000_000)
+large.election_id.high = 1
+for method, message, timeout in (
+    (write, large, 10),
+    (write, batch(range(1, 1001)), 0),
+    (unary("Nothing", p4.WriteResponse), asked, 10),
+):
+    try:
+        method(message, timeout=timeout)
+    except grpc.RpcError as error:
+        print("unusual", error.code().name)
+for _ in range(200):
+    read(request, timeout=10).cancel()
+print("after that", capabilities(asked, timeout=10).p4runtime_api_version)
+
 packet = p4.StreamMessageRequest()
 packet.packet.payload = b"\x01"
 packet.packet.metadata.add(metadata_id=1, value=b"\x01")

@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { GrpcMethod } from "../../../src/switch/grpc/grpc-call.ts";
 import { GrpcServer } from "../../../src/switch/grpc/grpc-server.ts";
-import { framedMessage, MessageReader } from "../../../src/switch/grpc/message-reader.ts";
+import { framedMessage, MessageReader, RequestMemory } from "../../../src/switch/grpc/message-reader.ts";
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
@@ -77,6 +77,23 @@ describe("a gRPC server", () => {
     const [details] = "metadata" in failed ? failed.metadata.get("grpc-status-details-bin") : [];
     expect(details).toEqual(text("more"));
     expect(await unary(address, "Nothing", text(""))).toMatchObject({ code: 12 });
+  });
+
+  it("shortens what it says of megabytes, which no client would take as a header", async () => {
+    const address = await start({
+      Fail: {
+        kind: "unary",
+        answer: (request) => {
+          throw new Error(Buffer.from(request).toString());
+        },
+      },
+    });
+    for (const letter of ["x", "\u00e4", "%"]) {
+      const failed = await unary(address, "Fail", text(letter.repeat(3_000_000)));
+      const message = "details" in failed ? failed.details : "";
+      expect(message.slice(0, 100)).toBe(`Error: ${letter.repeat(93)}`);
+      expect(message.length).toBeLessThan(2100);
+    }
   });
 
   it("refuses messages that are too large, before they have arrived", async () => {
@@ -219,7 +236,7 @@ describe("a gRPC server", () => {
 });
 
 describe("messages", () => {
-  const memory = () => ({ held: 0, most: 1e9 });
+  const memory = () => new RequestMemory(1e9);
 
   it("come out whole however their bytes were cut", () => {
     fc.assert(
