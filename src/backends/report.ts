@@ -1,5 +1,6 @@
 import { dirname, relative } from "node:path";
 import { type Diagnostic, type Program, ruleOf, type SourceLocation, widthOf } from "../ir/index.ts";
+import { filledBy } from "./tables.ts";
 import { type FitReport, fitText } from "./tna/fit/index.ts";
 
 /** What there is to say of a program on one page: what it declares, what it takes of each target, and what a target lacks. */
@@ -20,9 +21,7 @@ export function reportPage(
     out.push("| table | key | entries | filled by |", "|---|---|---:|---|");
     for (const t of tables) {
       const key = t.key.map((k) => `${k.name} ${k.match} ${widthOf(k.expression.type)}`).join(", ");
-      out.push(
-        `| ${t.name} | ${key} | ${t.size} | ${t.constEntries.length > 0 ? "program" : "control plane"} |`,
-      );
+      out.push(`| ${t.name} | ${key} | ${t.size} | ${filledBy(t)} |`);
     }
     out.push("");
   }

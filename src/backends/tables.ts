@@ -24,7 +24,7 @@ export function tableContents(program: Program): string {
     actions: t.actions.filter((a) => a !== NO_ACTION),
     ...(t.implementation === undefined ? {} : { actionProfile: t.implementation }),
     default: { ...call(t.defaultAction.action, t.defaultAction.arguments), fixed: t.defaultAction.constant },
-    filledBy: t.constEntries.length > 0 || t.key.length === 0 ? "program" : "control plane",
+    filledBy: t.key.length === 0 ? "program" : filledBy(t),
     ...(t.constEntries.length === 0
       ? {}
       : {
@@ -49,6 +49,12 @@ export function tableContents(program: Program): string {
     ...(program.queues === undefined ? {} : { queues: program.queues }),
   };
   return `${JSON.stringify(content, null, 2)}\n`;
+}
+
+/** Who writes the entries of a table. */
+export function filledBy(t: Table): string {
+  if (t.entriesAreInitial) return "program at first, then control plane";
+  return t.constEntries.length > 0 ? "program" : "control plane";
 }
 
 /** As P4Runtime's shells write matches: `5`, `5&&&7`, `5/8`, `5..7`, and `*` for what matches all. */

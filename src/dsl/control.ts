@@ -1,6 +1,7 @@
 import type * as ir from "../ir/index.ts";
 import { NO_ACTION } from "../ir/index.ts";
 import { onlyKnown } from "./options.ts";
+import { ProgramError } from "./programerror.ts";
 import {
   type Action,
   type ActionProfile,
@@ -45,12 +46,19 @@ interface DirectActions<K extends string> {
   readonly defaultAction?: BoundAction;
   /** The control plane cannot change the default action. */
   readonly constDefault?: boolean;
-  /** In winning order. */
-  readonly entries?: readonly {
-    readonly key: { readonly [N in K]: KeyLiteral };
-    readonly run: BoundAction;
-  }[];
+  /** In winning order; the control plane cannot change them, nor add others. */
+  readonly entries?: Entries<K>;
+  /**
+   * In winning order; what the control plane finds at first, and may change, remove, and add to. Where entries have priorities, the last
+   * one has 1, the one before it 2, and so on: no target keeps others that P4 states. BMv2 itself takes such entries for constant ones.
+   */
+  readonly initialEntries?: Entries<K>;
 }
+
+type Entries<K extends string> = readonly {
+  readonly key: { readonly [N in K]: KeyLiteral };
+  readonly run: BoundAction;
+}[];
 
 /** Entries name a member, or a group of members, of an action profile. On a miss nothing is done but what `miss` of `apply` says. */
 interface IndirectActions {
@@ -58,6 +66,7 @@ interface IndirectActions {
   readonly defaultAction?: undefined;
   readonly constDefault?: undefined;
   readonly entries?: undefined;
+  readonly initialEntries?: undefined;
 }
 
 export interface ActionProfileOptions {
@@ -137,7 +146,12 @@ export class ControlBuilder implements ControlHandle {
   table<const K extends string>(name: string, o: TableOptions<K>): Table {
     const full = `${this.name}.${name}`;
     const keys = Object.entries<MatchField>(o.key);
-    const entries = (o.entries ?? []).map((entry) => {
+    if (o.entries !== undefined && o.initialEntries !== undefined) {
+      const { at: place } = at({});
+      const message = `table ${full}: entries beside initialEntries; a table has one kind of them`;
+      throw new ProgramError({ code: "GP1701", message, at: place });
+    }
+    const entries = (o.entries ?? o.initialEntries ?? []).map((entry) => {
       const literals: Readonly<Record<string, KeyLiteral>> = entry.key;
       return at({ keys: keys.map(([field]) => keySet(literals[field] ?? { kind: "any" })), ...entry.run });
     });
@@ -153,6 +167,9 @@ export class ControlBuilder implements ControlHandle {
           constant: o.constDefault ?? false,
         },
         constEntries: entries,
+        ...(o.initialEntries === undefined || entries.length === 0
+          ? {}
+          : { entriesAreInitial: true as const }),
         ...(o.counter === undefined ? {} : { directCounter: `${this.name}.${o.counter}` }),
         ...(o.meter === undefined
           ? {}

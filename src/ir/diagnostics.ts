@@ -129,6 +129,10 @@ export const rules = {
     "its entries name members: give it a key, no entries, no default action but NoAction, and the same actions as the profile's other tables",
   ),
   GP1411: warning("match field is a constant", "match on something that differs between packets"),
+  GP1412: warning(
+    "initial entries that BMv2 keeps",
+    "BMv2 takes entries of the program for constant ones and no others besides; the embedded switch and Tofino let the control plane change them. For BMv2, let the control plane write them",
+  ),
   GP1501: error("table applied twice", "apply each table once, or a second table for the second look-up"),
   GP1502: error("not allowed here", "move the statement to where it is allowed"),
   GP1503: error("controls apply each other in a circle", "let one of them do its work in place"),

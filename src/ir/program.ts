@@ -257,8 +257,10 @@ export interface Table {
   readonly actions: readonly string[];
   readonly size: number;
   readonly defaultAction: ActionCall & { readonly constant: boolean };
-  /** In winning order; the control plane cannot change them. */
+  /** In winning order; the control plane cannot change them, unless they are initial. */
   readonly constEntries: readonly ConstEntry[];
+  /** The entries are what the control plane finds at first: it may change and remove them, and add others up to the size. */
+  readonly entriesAreInitial?: true;
   /** Counts packets and bytes per entry. */
   readonly directCounter?: string;
   /** Its actions are this table's alone. */

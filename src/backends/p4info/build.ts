@@ -187,10 +187,15 @@ function table(t: LoweredTable, control: LoweredControl, symbols: Symbols): Init
       ...(t.directMeter === undefined ? [] : [symbols.id("direct meter", t.directMeter.name)]),
     ],
     // The P4 text states a size only where the control plane inserts entries; p4c then gives the default one.
-    size: BigInt(t.key.length === 0 || t.constEntries.length > 0 ? DEFAULT_SIZE : t.size),
-    isConstTable: t.constEntries.length > 0,
+    size: BigInt(t.key.length === 0 || isConst(t) ? DEFAULT_SIZE : t.size),
+    isConstTable: isConst(t),
     hasInitialEntries: t.constEntries.length > 0,
   };
+}
+
+/** No entry can be changed or added. */
+function isConst({ constEntries, entriesAreInitial }: LoweredTable): boolean {
+  return constEntries.length > 0 && entriesAreInitial !== true;
 }
 
 function actionProfile(

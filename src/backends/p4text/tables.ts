@@ -18,6 +18,8 @@ export interface TableText {
   readonly size: number;
   readonly defaultAction: CallText & { readonly constant: boolean };
   readonly entries: readonly (CallText & { readonly keys: readonly KeySet[] })[];
+  /** The control plane may change the entries. */
+  readonly entriesAreInitial?: true | undefined;
   /** Further properties of the target, such as `counters = ...`. */
   readonly properties: readonly string[];
 }
@@ -48,9 +50,10 @@ export function tableText(t: TableText): Doc {
     ),
   );
   // Without a key there is one entry, the default one; constant entries are counted by the compiler.
-  if (t.key.length > 0 && t.entries.length === 0) body.push(`size = ${t.size};`);
+  if (t.key.length > 0 && (t.entries.length === 0 || t.entriesAreInitial)) body.push(`size = ${t.size};`);
   body.push(...t.properties);
-  if (t.entries.length > 0) body.push(braces("const entries =", entries(t)));
+  if (t.entries.length > 0)
+    body.push(braces(t.entriesAreInitial ? "entries =" : "const entries =", entries(t)));
   body.push(
     concat(t.defaultAction.constant ? "const " : "", "default_action = ", call(t.defaultAction), ";"),
   );

@@ -248,7 +248,7 @@ class GressWriter {
         expression: this.#value(k.expression),
       })),
       actions: t.actions.map((a) => ({ name: a.name, ...(a.defaultOnly ? { defaultOnly: true } : {}) })),
-      size: t.constEntries.length > 0 ? t.constEntries.length : t.size,
+      size: t.constEntries.length > 0 && !t.entriesAreInitial ? t.constEntries.length : t.size,
       defaultAction: {
         ...call(t.defaultAction.action, t.defaultAction.arguments),
         constant: t.defaultAction.constant,

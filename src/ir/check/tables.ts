@@ -66,6 +66,8 @@ function checkTable(table: Table, control: Control, names: Names, types: TypeChe
     }
   }
   checkCall(table.defaultAction, table, names, types, at, report, "default action");
+  if (table.entriesAreInitial)
+    report({ code: "GP1412", message: `table ${table.name} has initial entries`, at, target: "v1model" });
   if (table.key.length === 0 && table.constEntries.length > 0)
     report({ code: "GP1408", message: `table ${table.name} has entries and no key`, at });
   const fits = table.constEntries.map((entry) => checkEntry(entry, table, names, types, report));

@@ -135,7 +135,11 @@ function readTable(cursor: JsonCursor, actionIdsByName: ReadonlyMap<string, numb
     matchType: readMatchType(cursor.get("match_type")),
     implementation: readImplementation(cursor.get("type")),
     actionProfile: (cursor.optional("action_profile") ?? cursor.optional("act_prof_name"))?.string(),
-    maxSize: entries?.length ?? maxSize ?? cursor.get("max_size").naturalNumber(),
+    // BMv2 goes by the entries; more is room for those that the control plane adds, where it may.
+    maxSize:
+      entries !== undefined
+        ? Math.max(entries.length, maxSize ?? 0)
+        : (maxSize ?? cursor.get("max_size").naturalNumber()),
     withCounters: cursor.optional("with_counters")?.boolean() ?? false,
     supportsTimeout: cursor.optional("support_timeout")?.boolean() ?? false,
     directMeters: cursor.optional("direct_meters")?.string(),

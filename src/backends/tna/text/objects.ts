@@ -164,10 +164,13 @@ function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
       constant: table.defaultAction.constant,
     },
     entries: table.constEntries.map((e) => ({ ...call(e), keys: e.keys })),
+    entriesAreInitial: table.entriesAreInitial,
     selectors: (profile?.selector?.keys ?? []).map((k) => expression(k, scopeOf(place))),
     properties: [
       // Left out, it would be 512.
-      ...(table.constEntries.length > 0 ? [`size = ${table.constEntries.length};`] : []),
+      ...(table.constEntries.length > 0 && !table.entriesAreInitial
+        ? [`size = ${table.constEntries.length};`]
+        : []),
       ...(table.directCounterLocal === undefined ? [] : [`counters = ${table.directCounterLocal};`]),
       ...(table.directMeterLocal === undefined ? [] : [`meters = ${table.directMeterLocal};`]),
       ...(profile === undefined ? [] : [`implementation = ${(profile.selector ?? profile).local};`]),

@@ -11,7 +11,8 @@ import { bytesFor, hexstr, type Json, type JsonObject } from "./json.ts";
 const DEFAULT_SIZE = 1024;
 
 function tableSize(table: LoweredTable): number {
-  if (table.constEntries.length > 0) return table.constEntries.length;
+  // BMv2 has room for the program's own entries alone; others, for as many as are asked for.
+  if (table.constEntries.length > 0 && !table.entriesAreInitial) return table.constEntries.length;
   return table.key.length === 0 ? DEFAULT_SIZE : table.size;
 }
 

@@ -107,6 +107,7 @@ function v1modelTable(table: LoweredTable, control: LoweredControl): Doc {
         return type !== undefined && isSignedAsBits(type, sets) ? withoutSign(set, widthOf(type)) : set;
       }),
     })),
+    entriesAreInitial: table.entriesAreInitial,
     selectors: (table.profile?.selector?.keys ?? []).map((k) => expression(k, scopeOf(control.gress))),
     properties: [
       ...(table.directCounterLocal === undefined ? [] : [`counters = ${table.directCounterLocal};`]),
