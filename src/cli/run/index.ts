@@ -1,5 +1,6 @@
 export type { WorkingJob } from "../../controller/jobservice/jobhost.ts";
 export { type Training, training } from "../job/training.ts";
+export type { HostContext, RunningHost } from "./hostprocess.ts";
 export {
   type Scenario,
   type ScenarioContext,

@@ -2,6 +2,7 @@ import { EnvironmentError, UserError } from "../exit.ts";
 import { importFile } from "../load.ts";
 import { Progress } from "../progress.ts";
 import { fraction, parse, type Verb, wholeNumber } from "../verb.ts";
+import { HOST_OPTION, type RunningHost, serveHost, startHostProcess } from "./hostprocess.ts";
 import type { Scenario, ScenarioReport } from "./scenario.ts";
 import { type RunningSwitch, startSwitchProcess } from "./switchprocess.ts";
 
@@ -25,6 +26,10 @@ Example:
     if (file === undefined || file.startsWith("-"))
       throw new UserError("name a scenario first: gradplane run SCENARIO.ts");
     const found = await loadScenario(file);
+    if (rest[0] === HOST_OPTION) {
+      await asHost(found, rest[1]);
+      return;
+    }
     const names = Object.keys(found.options);
     const flags = Object.fromEntries(names.map((name) => [name, { type: "string" as const }]));
     const { values, positionals } = parse("run", rest, {
@@ -44,7 +49,7 @@ Example:
         typeof given[name] === "string" ? given[name] : o.default,
       ]),
     );
-    const report = await perform(found, options);
+    const report = await perform(file, found, options);
     if (values.json === true)
       process.stdout.write(`${JSON.stringify({ passed: report.passed, ...report.data }, null, 2)}\n`);
     else print(report);
@@ -72,12 +77,17 @@ function describeOptions(s: Scenario): string {
 }
 
 /**
- * Runs a scenario and sees to it that no switch outlives it. When this process is ended by force, switches notice by
+ * Runs a scenario and sees to it that no switch and no host outlives it. When this process is ended by force, they notice by
  * themselves.
  */
-async function perform(s: Scenario, options: Readonly<Record<string, string>>): Promise<ScenarioReport> {
+async function perform(
+  file: string,
+  s: Scenario,
+  options: Readonly<Record<string, string>>,
+): Promise<ScenarioReport> {
   const progress = new Progress();
   const starting: Promise<RunningSwitch>[] = [];
+  const hosts: RunningHost[] = [];
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => process.exit(128 + (signal === "SIGINT" ? 2 : 15)));
   const text = (option: string): string => options[option] ?? "";
@@ -88,6 +98,12 @@ async function perform(s: Scenario, options: Readonly<Record<string, string>>): 
       startSwitch(request) {
         const running = startSwitchProcess(request);
         starting.push(running);
+        return running;
+      },
+      startHost(name, settings) {
+        if (s.hosts?.[name] === undefined) throw new RangeError(`the scenario has no host ${name}`);
+        const running = startHostProcess(file, name, settings);
+        hosts.push(running);
         return running;
       },
       whole: (option, low, high) => wholeNumber(option, text(option), low, high),
@@ -109,10 +125,19 @@ async function perform(s: Scenario, options: Readonly<Record<string, string>>): 
     throw error;
   } finally {
     progress.clear();
+    await Promise.all(hosts.map((host) => host.stop()));
     // One that failed to start may have ended the scenario while others were starting.
     for (const started of await Promise.allSettled(starting))
       if (started.status === "fulfilled") await started.value.stop();
   }
+}
+
+/** The process of one of the scenario's hosts, which the scenario has started. */
+async function asHost(s: Scenario, name: string | undefined): Promise<void> {
+  const work = s.hosts?.[name ?? ""];
+  if (work === undefined || process.send === undefined)
+    throw new UserError(`${HOST_OPTION} is for scenarios that start their own hosts`);
+  await serveHost(work);
 }
 
 function print(report: ScenarioReport): void {

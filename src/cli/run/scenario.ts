@@ -1,4 +1,5 @@
 import type { Progress } from "../progress.ts";
+import type { HostContext, RunningHost } from "./hostprocess.ts";
 import type { RunningSwitch, SwitchRequest } from "./switchprocess.ts";
 
 /** One option of a scenario: text for --help, and the value when it is not given. */
@@ -14,6 +15,8 @@ export interface ScenarioContext<O extends string> {
   readonly progress: Progress;
   /** Starts a switch as a process of its own; it ends with the scenario at the latest. */
   startSwitch(request: SwitchRequest): Promise<RunningSwitch>;
+  /** Starts one of the scenario's `hosts` as a process of its own; it ends with the scenario at the latest. */
+  startHost(name: string, settings: unknown): RunningHost;
   /** A whole number, or a UserError that names the option. */
   whole(option: O, low: number, high: number): number;
   /** A fraction 0..1, likewise. */
@@ -38,6 +41,8 @@ export interface Scenario<O extends string = string> {
   readonly summary: string;
   readonly options: Readonly<Record<O, ScenarioOption>>;
   run(context: ScenarioContext<O>): Promise<ScenarioReport>;
+  /** What its hosts do, each in a process of its own. */
+  readonly hosts?: Readonly<Record<string, (host: HostContext) => Promise<void>>>;
 }
 
 /** Declares a scenario; only there for its types. */

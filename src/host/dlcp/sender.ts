@@ -15,6 +15,8 @@ export class Sender {
   wakeAt = Number.POSITIVE_INFINITY;
   readonly #desk: Desk;
   readonly #plan = trafficPlan();
+  /** Peers to which there may be something to send. */
+  readonly #ready = new Set<Peer>();
   /** The time at which the own link is free again. */
   #freeAt = Number.NEGATIVE_INFINITY;
   #isIdle = true;
@@ -67,6 +69,7 @@ export class Sender {
     if (this.#isIdle) this.#freeAt = Math.max(this.#freeAt, now);
     this.#isIdle = false;
     peer.ready.add(layer, transfer);
+    this.#ready.add(peer);
   }
 
   #transferOf(peer: Peer, { tensor, iteration, elements }: TensorHeader): Outgoing | undefined {
@@ -117,12 +120,19 @@ export class Sender {
   pump(now: number): void {
     const { lineRate, credit } = this.#desk.options;
     for (;;) {
+      if (this.#ready.size > 0 && this.#freeAt > now) {
+        this.wakeAt = this.#freeAt;
+        return;
+      }
       let best: Peer | undefined;
       let layer = Number.POSITIVE_INFINITY;
       let soonest = Number.POSITIVE_INFINITY;
-      for (const peer of this.#desk.peers.values()) {
+      for (const peer of this.#ready) {
         const own = peer.ready.firstPriority;
-        if (own === Number.POSITIVE_INFINITY) continue;
+        if (own === Number.POSITIVE_INFINITY) {
+          this.#ready.delete(peer);
+          continue;
+        }
         soonest = Math.min(soonest, peer.nextAt);
         if (peer.nextAt > now) continue;
         if (own < layer || (own === layer && peer.nextAt < (best?.nextAt ?? 0))) {
@@ -130,9 +140,9 @@ export class Sender {
           layer = own;
         }
       }
-      if (best === undefined || this.#freeAt > now) {
+      if (best === undefined) {
         this.#isIdle = soonest === Number.POSITIVE_INFINITY;
-        this.wakeAt = Math.max(soonest, this.#freeAt);
+        this.wakeAt = soonest;
         return;
       }
       const bits = this.#sendNext(best, now) * 8000;

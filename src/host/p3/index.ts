@@ -5,6 +5,7 @@
 export type { Endpoint } from "../endpoint.ts";
 export type { HostMachine, SendAction } from "../machine.ts";
 export { type CongestionControl, Dctcp, FixedWindow } from "../message/congestion.ts";
+export { type Of, SharedHost } from "../sharedhost.ts";
 export { type UdpAddress, UdpHost, type UdpHostOptions } from "../udp.ts";
 export { P3Error, type P3ErrorCode } from "./errors.ts";
 export { DEFAULT_P3_OPTIONS, type P3Costs, type P3Job, type P3Options } from "./job.ts";

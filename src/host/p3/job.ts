@@ -21,7 +21,13 @@ export interface P3Costs {
   readonly perMessage: number;
   /** Per value that a server adds. */
   readonly perValue: number;
+  /** Per value of a slice of which the last gradient has been added. */
+  readonly perUpdate: number;
+  /** Per value that a server sends because it is asked for it. */
+  readonly perAnswer: number;
 }
+
+const NO_COSTS: P3Costs = { perMessage: 0, perValue: 0, perUpdate: 0, perAnswer: 0 };
 
 export interface P3Options extends HubOptions {
   /** Greater after each start of this host; not 0. */
@@ -38,7 +44,7 @@ export const DEFAULT_P3_OPTIONS: P3Options = {
   heartbeat: 200,
   silence: 5000,
   switchPriority: false,
-  costs: { perMessage: 0, perValue: 0 },
+  costs: NO_COSTS,
   control: () => new FixedWindow(32),
   ackDscp: 0,
 };

@@ -51,12 +51,18 @@ export function meanDescent(rate: number): SliceUpdate {
   };
 }
 
-interface Push {
-  readonly slice: Slice;
-  readonly worker: number;
-  readonly iteration: number;
-  readonly values: Float32Array;
-}
+/** A message that waits for its turn at the server's one thread. */
+type Taken =
+  | {
+      readonly kind: "push";
+      readonly slice: Slice;
+      readonly worker: number;
+      readonly iteration: number;
+      readonly values: Float32Array;
+    }
+  | { readonly kind: "pull"; readonly slice: Slice; readonly worker: number };
+
+type Push = Extract<Taken, { kind: "push" }>;
 
 interface SliceState {
   readonly slice: Slice;
@@ -80,10 +86,10 @@ export class P3Server implements HostMachine<P3ServerEvent, P3ServerAction> {
   readonly #costs: P3Costs;
   readonly #update: SliceUpdate;
   readonly #states = new Map<number, SliceState>();
-  readonly #taken = new PriorityQueue<Push>();
+  readonly #taken = new PriorityQueue<Taken>();
   readonly #members: Set<number>;
   readonly #disagreed = new Set<number>();
-  #work: { readonly push: Push; readonly until: number } | undefined;
+  #work: { readonly taken: Taken; readonly until: number } | undefined;
   #isWatching = false;
   #actions: (P3ServerAction | SendAction)[] = [];
 
@@ -176,32 +182,40 @@ export class P3Server implements HostMachine<P3ServerEvent, P3ServerAction> {
       this.counters.add("unknown_slice");
       return;
     }
-    if (header.kind === SliceKind.PULL) this.#answer(state, worker);
+    const { slice } = state;
+    if (header.kind === SliceKind.PULL) this.#take({ kind: "pull", slice, worker });
     else if (header.kind !== SliceKind.PUSH) this.counters.add("unexpected_kind");
-    else if (values.length !== state.slice.count) {
-      const text = `worker ${worker} sends ${values.length} values of slice ${header.slice}, which has ${state.slice.count}`;
+    else if (values.length !== slice.count) {
+      const text = `worker ${worker} sends ${values.length} values of slice ${header.slice}, which has ${slice.count}`;
       this.#disagree(worker, text);
-    } else {
-      const { layer } = state.slice;
-      const priority = this.#layout.discipline.order === "priority" ? layer : 0;
-      this.#taken.add(priority, { slice: state.slice, worker, iteration: header.iteration, values });
-    }
+    } else this.#take({ kind: "push", slice, worker, iteration: header.iteration, values });
+  }
+
+  #take(taken: Taken): void {
+    this.#taken.add(this.#layout.discipline.order === "priority" ? taken.slice.layer : 0, taken);
   }
 
   /** Works through what has been taken, the most urgent first, as far as time allows. */
   #process(now: number): void {
-    const { perMessage, perValue } = this.#costs;
     for (;;) {
       if (this.#work !== undefined) {
         if (now < this.#work.until) return;
-        const { push } = this.#work;
+        const { taken } = this.#work;
         this.#work = undefined;
-        this.#add(push);
+        if (taken.kind === "push") this.#add(taken);
+        else this.#answer(taken);
       }
-      const push = this.#taken.take();
-      if (push === undefined) return;
-      this.#work = { push, until: now + perMessage + perValue * push.values.length };
+      const taken = this.#taken.take();
+      if (taken === undefined) return;
+      this.#work = { taken, until: now + this.#costOf(taken) };
     }
+  }
+
+  #costOf({ kind, slice }: Taken): number {
+    const { perMessage, perValue, perUpdate, perAnswer } = this.#costs;
+    if (kind === "pull") return perMessage + perAnswer * slice.count;
+    const isLast = this.#states.get(slice.number)?.gradients.size === this.#members.size - 1;
+    return perMessage + (perValue + (isLast ? perUpdate : 0)) * slice.count;
   }
 
   #add({ slice, worker, iteration, values }: Push): void {
@@ -242,7 +256,10 @@ export class P3Server implements HostMachine<P3ServerEvent, P3ServerAction> {
       });
   }
 
-  #answer({ slice, iteration, parameters }: SliceState, worker: number): void {
+  #answer({ slice, worker }: Extract<Taken, { kind: "pull" }>): void {
+    const state = this.#states.get(slice.number);
+    if (state === undefined || !this.#members.has(worker)) return;
+    const { iteration, parameters } = state;
     this.outbox.add(worker, slice.layer, () =>
       encodeSlice(SliceKind.VALUES, { slice: slice.number, iteration }, parameters),
     );

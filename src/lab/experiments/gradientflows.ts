@@ -54,7 +54,7 @@ export interface PushOutcome {
   readonly hops: number;
 }
 
-interface Chunk {
+export interface Chunk {
   readonly size: number;
   readonly layer: number;
   readonly server: number;
@@ -81,14 +81,20 @@ export function pushGradients(push: GradientPush): PushOutcome {
   const chunks = chunksOf(push, servers);
   const started = new Map<string, number>();
   const times: number[] = [];
-  const arrived = (worker: number, chunk: number): void => {
+  const arrived = (chunk: number, worker: number): void => {
     const key = `${worker} ${chunk}`;
     const at = started.get(key);
     if (at === undefined) throw new Error(`flow ${key} has come to its end twice`);
     started.delete(key);
     times.push(lab.now - at);
   };
-  const send = (scheme.kind === "dlcp" ? dlcpHosts : flowHosts)(lab, push, { workers, chunks, arrived });
+  const { model, lineRate } = push;
+  const send = transferHosts(lab, {
+    ...{ topology, layers: model.arrays.length, scheme, lineRate, seed, arrived },
+    transfers: chunks.map(({ size, layer, server }) => ({
+      ...{ size, layer, senders: workers, receivers: [server] },
+    })),
+  });
   plugHosts(lab, topology);
   if (push.gray !== undefined) for (const wire of push.gray.wires) lab.wire(wire).setLoss(push.gray.loss);
   const random = seededRandom(seed * 104_729);
@@ -99,7 +105,7 @@ export function pushGradients(push: GradientPush): PushOutcome {
     for (const [i, chunk] of chunks.entries())
       lab.at(offset * backward + pace * chunk.readyAt, () => {
         started.set(`${worker} ${i}`, lab.now);
-        send(worker, i);
+        send(i, worker, chunk.server);
       });
   }
   const flows = workers.length * chunks.length;
@@ -126,7 +132,7 @@ export function evenThresholds(push: Omit<GradientPush, "scheme">, levels: numbe
 }
 
 /** The model's arrays, cut where they are long, over the servers in turn; from the back of the model on. */
-function chunksOf(
+export function chunksOf(
   { model, scale, chunk: most, backward }: Omit<GradientPush, "scheme">,
   servers: readonly number[],
 ): readonly Chunk[] {
@@ -147,63 +153,83 @@ function chunksOf(
   return chunks;
 }
 
-interface Job {
-  readonly workers: readonly number[];
-  readonly chunks: readonly Chunk[];
-  /** A worker's chunk has arrived. */
-  readonly arrived: (worker: number, chunk: number) => void;
+/** A tensor that goes from some hosts to others. */
+export interface Transfer {
+  readonly size: number;
+  readonly layer: number;
+  readonly senders: readonly number[];
+  readonly receivers: readonly number[];
 }
 
-type SendChunk = (worker: number, chunk: number) => void;
+export interface TransferJob {
+  readonly topology: LabTopology;
+  /** Layers of the model. */
+  readonly layers: number;
+  readonly scheme: Scheme;
+  /** Bits per second of a host's link. */
+  readonly lineRate: number;
+  readonly seed: number;
+  readonly transfers: readonly Transfer[];
+  /** A host's tensor has arrived at another one. */
+  readonly arrived: (transfer: number, from: number, to: number) => void;
+}
 
-function flowHosts(lab: Lab, { topology, scheme, lineRate }: GradientPush, job: Job): SendChunk {
+/** Sends a tensor; each one again only when it has arrived. */
+export type SendTransfer = (transfer: number, from: number, to: number) => void;
+
+/** Puts hosts of the scheme into the lab, to be plugged in by the caller. */
+export function transferHosts(lab: Lab, job: TransferJob): SendTransfer {
+  return (job.scheme.kind === "dlcp" ? dlcpHosts : flowHosts)(lab, job);
+}
+
+function flowHosts(lab: Lab, { topology, scheme, lineRate, transfers, arrived }: TransferJob): SendTransfer {
   if (scheme.kind !== "flows") throw new RangeError("not a scheme of flows");
-  const body = new Uint8Array(Math.max(...job.chunks.map((c) => c.size)) * 4);
+  const body = new Uint8Array(Math.max(...transfers.map((t) => t.size)) * 4);
   const byIp = new Map(topology.hosts.map(({ ip }, i) => [ip, i]));
-  const hosts = topology.hosts.map((endpoint) =>
+  /** Transfers of each host by its flow's number. */
+  const flows = topology.hosts.map((): number[] => []);
+  const hosts = topology.hosts.map((endpoint, to) =>
     lab.addHost(endpoint.name, new FlowHost(endpoint, scheme.rules, lineRate, body), (action) => {
       if (action.type === "gaveUp") throw new Error(`${endpoint.name} gave up flow ${action.flow}`);
-      job.arrived(byIp.get(action.fromIp) ?? -1, action.flow);
+      const from = byIp.get(action.fromIp) ?? -1;
+      arrived(flows[from]?.[action.flow] ?? -1, from, to);
     }),
   );
-  return (worker, flow) => {
-    const chunk = job.chunks[flow];
-    const to = topology.hosts[chunk?.server ?? -1];
-    if (chunk !== undefined && to !== undefined)
-      hosts[worker]?.dispatch({ type: "flow", flow, to, bytes: chunk.size * 4 });
+  return (transfer, from, to) => {
+    const endpoint = topology.hosts[to];
+    const bytes = (transfers[transfer]?.size ?? 0) * 4;
+    const flow = (flows[from]?.push(transfer) ?? 0) - 1;
+    if (endpoint !== undefined) hosts[from]?.dispatch({ type: "flow", flow, to: endpoint, bytes });
   };
 }
 
-function dlcpHosts(lab: Lab, { topology, model, scheme, lineRate, seed }: GradientPush, job: Job): SendChunk {
+function dlcpHosts(lab: Lab, job: TransferJob): SendTransfer {
+  const { topology, layers, scheme, lineRate, seed, transfers, arrived } = job;
   if (scheme.kind !== "dlcp") throw new RangeError("not DLCP");
-  const tensors = job.chunks.map(({ size, layer, server }) => ({
-    ...{ elements: size, layer, bound: scheme.bound, missing: "zero" as const },
-    ...{ senders: job.workers, receivers: [server] },
-  }));
   const dlcpJob = {
-    ...{ job: 1, layers: model.arrays.length, tensors },
+    ...{ job: 1, layers },
+    tensors: transfers.map(({ size, layer, senders, receivers }) => ({
+      ...{ elements: size, layer, bound: scheme.bound, missing: "zero" as const, senders, receivers },
+    })),
     hosts: topology.hosts.map(({ mac, ip }) => ({ mac: formatMac(mac), ip: formatIpv4(ip) })),
   };
   const options: Partial<DlcpOptions> = {
     ...{ lineRate, marks: scheme.marks, store: false, checksum: false, credit: 0 },
     // MLT's values; it does not say how low a rate may fall. From a low one the way back, by 40 Mbit/s a step, takes longer than a transfer.
     rate: { low: 0.0125, high: 0.125, increase: 40e6, decrease: 0.8, least: lineRate / 20 },
-    // Two round trips; the network has 24 us.
-    ...{ patience: 0.05, probeTimeout: 0.5, maxProbeTimeout: 8, retries: 1000, silence: DEADLINE },
+    // Two round trips of 24 us, and as many again as an answer takes that nothing holds up: control has a class of its own.
+    ...{ patience: 0.05, probeTimeout: 0.15, maxProbeTimeout: 8, retries: 1000, silence: DEADLINE },
   };
-  const values = gradientLike(Math.max(...job.chunks.map((c) => c.size)), seed);
+  const values = gradientLike(Math.max(...transfers.map((t) => t.size)), seed);
   const hosts = topology.hosts.map((endpoint, i) =>
     lab.addHost(endpoint.name, new DlcpHost(dlcpJob, i, options), (action) => {
       if (action.type === "error") throw action.error;
-      if (action.type === "received") job.arrived(action.from, action.tensor);
+      if (action.type === "received") arrived(action.tensor, action.from, i);
     }),
   );
-  return (worker, tensor) => {
-    const chunk = job.chunks[tensor];
-    if (chunk !== undefined)
-      hosts[worker]?.dispatch({
-        ...{ type: "send", to: chunk.server, tensor, values: values.subarray(0, chunk.size) },
-      });
+  return (tensor, from, to) => {
+    const size = transfers[tensor]?.size ?? 0;
+    hosts[from]?.dispatch({ type: "send", to, tensor, values: values.subarray(0, size) });
   };
 }
 
@@ -277,14 +303,14 @@ export function pias(portBuffer: number, timeout: number, thresholds: readonly n
   };
 }
 
-/** pFabric (SIGCOMM 2013): a window of one bandwidth-delay product, time-outs of three round trips, switches that serve the shortest. */
-export function pfabric(portBuffer: number, window: number, roundTrip: number): Scheme {
+/** pFabric (SIGCOMM 2013): a window of one bandwidth-delay product, time-outs of three round trips as published, switches that serve the shortest. */
+export function pfabric(portBuffer: number, window: number, timeout: number): Scheme {
   return {
     kind: "flows",
     rules: {
       ...{ control: () => new FixedWindow(window), order: "shortestFirst" },
       marks: () => ({ dscp: 0 }),
-      conversation: { ...conversation(3 * roundTrip), reordering: 1 << 20 },
+      conversation: { ...conversation(timeout), reordering: 1 << 20 },
     },
     switches: {
       rules: { priority: false, balance: "spray" },

@@ -83,28 +83,37 @@ export function vgg19(): Model {
 }
 
 /**
- * Sockeye's recurrent translation model with its default sizes (embedding 512, state 1024, one layer each) and the vocabularies of IWSLT 2015
- * English to Vietnamese (17,191 and 7,709 words). Work per word, the output layer included; looking up an embedding is no work.
+ * Sockeye's recurrent translation model as P3's authors train it (their script for IWSLT 2015, English to Vietnamese: vocabularies of 17,191 and 7,709 words,
+ * two LSTM layers of 512 each side, the encoder's first one in both directions, embeddings and attention of 512). Work per word, the output layer
+ * included; looking up an embedding is no work.
  */
 export function sockeye(): Model {
-  const [source, target, embedding, state] = [17_191, 7_709, 512, 1024];
+  const [source, target, width] = [17_191, 7_709, 512];
   const recurrent = (name: string, input: number, hidden: number): readonly ParameterArray[] => {
-    const size = 4 * hidden * (input + hidden);
-    return [
-      { name: `${name}.weight`, size, work: size / 1e6 },
-      { name: `${name}.bias`, size: 8 * hidden, work: 0 },
-    ];
+    const parts = [["input", 4 * hidden * input] as const, ["state", 4 * hidden * hidden] as const];
+    return parts.flatMap(([part, size]) => [
+      { name: `${name}.${part}.weight`, size, work: size / 1e6 },
+      { name: `${name}.${part}.bias`, size: 4 * hidden, work: 0 },
+    ]);
   };
   return {
     name: "Sockeye",
     arrays: [
-      { name: "source.embedding", size: source * embedding, work: 0 },
-      ...recurrent("encoder.forward", embedding, state / 2),
-      ...recurrent("encoder.backward", embedding, state / 2),
-      { name: "target.embedding", size: target * embedding, work: 0 },
-      ...dense("attention", 2 * state, state),
-      ...recurrent("decoder", embedding + state, state),
-      ...dense("output", state, target),
+      { name: "source.embedding", size: source * width, work: 0 },
+      ...recurrent("encoder.1.forward", width, width / 2),
+      ...recurrent("encoder.1.backward", width, width / 2),
+      ...recurrent("encoder.2", width, width),
+      ...[1, 2].flatMap((layer) =>
+        ["state", "cell"].flatMap((part) => dense(`decoder.${layer}.first.${part}`, width, width)),
+      ),
+      { name: "target.embedding", size: target * width, work: 0 },
+      ...recurrent("decoder.1", 2 * width, width),
+      ...recurrent("decoder.2", width, width),
+      ...dense("attention.source", width, width),
+      ...dense("attention.query", width, width),
+      ...dense("attention.score", width, 1),
+      ...dense("hidden", 2 * width, width),
+      ...dense("output", width, target),
     ],
   };
 }

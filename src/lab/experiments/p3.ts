@@ -1,16 +1,28 @@
 import { type Discipline, LAYERS, P3, SLICES_ONLY } from "../../host/p3/slicing.ts";
 import type { Comparison, Experiment, Points } from "./experiment.ts";
 import { type Model, parameters, resnet50, sockeye, vgg19 } from "./models.ts";
-import { trainP3 } from "./p3training.ts";
+import { type HostCosts, trainP3 } from "./p3training.ts";
 
 /** Batch of every worker in the paper. */
 const BATCH = 32;
 
 /**
- * Times of work on a host. Per message: the paper's curve of slice sizes at its left end, where 2 x 28,700 messages per iteration of VGG-19 take 2.1 s.
- * Per value that a server adds: about 2.7 GB/s on one core.
+ * Times of work on a machine. What is done, in which order and by how many threads is that of MXNet 1.x and ps-lite as the authors published
+ * them with P3 (github.com/anandj91/p3): a gradient is copied to main memory as a whole; one I/O thread of each process takes messages from
+ * sockets; one thread of a server copies or adds each push, updates after the last, and copies what is pulled; a worker copies what it has pulled
+ * when all servers have answered, then to the GPU. How long it takes is not published:
+ * - perValueOnBus: PCIe 3.0 x16, 11 GB/s;
+ * - perValueReceived, perValueCopied, perAnswer (8 bytes read and written), perValue (a sum: 12), perUpdate (descent with momentum: 20): one core that
+ *   moves 10 GB/s;
+ * - perValueOfLongMessage: malloc asks the system for new pages for each block above 32 MB (mallopt(3), M_MMAP_THRESHOLD), 2 GB/s. Set so that layer-wise
+ *   VGG-19 at 30 Gbit/s has the paper's speed; no other model has such messages;
+ * - perMessage: set by the paper's VGG-19 with slices of 5,000 (2 x 28,700 messages per iteration, 2.1 s).
  */
-const COSTS = { perMessage: 0.075, perValue: 1.5e-6 };
+const COSTS: HostCosts = {
+  ...{ perMessage: 0.075, perValue: 1.2e-6, perUpdate: 2e-6, perAnswer: 0.8e-6 },
+  ...{ perValueOnBus: 0.36e-6, perValueCopied: 0.8e-6, perValueReceived: 0.8e-6 },
+  ...{ perValueOfLongMessage: 2e-6, longMessage: 8 << 20 },
+};
 
 interface Subject {
   readonly model: Model;
@@ -50,7 +62,7 @@ const SUBJECTS = {
     ],
   },
   sockeye: {
-    ...{ model: sockeye(), speed: 168, scale: 32, rates: [2, 4, 6, 8, 10, 15] },
+    ...{ model: sockeye(), speed: 178, scale: 32, rates: [2, 4, 5, 8, 10, 15, 30] },
     stated: [
       {
         ...{ series: "P3", gain: 38 },

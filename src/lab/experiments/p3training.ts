@@ -1,6 +1,6 @@
 import type { HostMachine } from "../../host/machine.ts";
 import { FixedWindow } from "../../host/message/congestion.ts";
-import type { P3Job } from "../../host/p3/job.ts";
+import type { P3Costs, P3Job } from "../../host/p3/job.ts";
 import { meanDescent, P3Server, type P3ServerAction, type P3ServerEvent } from "../../host/p3/server.ts";
 import { cutModel, type Discipline } from "../../host/p3/slicing.ts";
 import { P3Worker, type P3WorkerAction, type P3WorkerEvent } from "../../host/p3/worker.ts";
@@ -9,6 +9,7 @@ import { type Of, SharedHost } from "../../host/sharedhost.ts";
 import { formatIpv4, formatMac } from "../../wire/address.ts";
 import { Lab, type LabHost } from "../lab.ts";
 import { hostEndpoint } from "../topology.ts";
+import { IoThread } from "./iothread.ts";
 import { type Model, scaledDown } from "./models.ts";
 
 /** One training job of P3's paper (section 5): workers and servers on the same machines. Times in milliseconds. */
@@ -22,9 +23,22 @@ export interface P3Training {
   readonly compute: number;
   /** Sizes and rate are divided by this, so that fewer packets are needed for the same times. */
   readonly scale: number;
-  readonly costs: { readonly perMessage: number; readonly perValue: number };
+  readonly costs: HostCosts;
   readonly iterations: number;
   readonly seed: number;
+}
+
+/** What a machine's own work takes: times in milliseconds, for each message or value of the model as it is, not scaled down. */
+export interface HostCosts extends P3Costs {
+  /** Between graphics and main memory, each way. */
+  readonly perValueOnBus: number;
+  /** From a message to where it belongs. */
+  readonly perValueCopied: number;
+  /** From a socket to memory. */
+  readonly perValueReceived: number;
+  /** The same for messages of more than `longMessage` values, whose memory is new each time. */
+  readonly perValueOfLongMessage: number;
+  readonly longMessage: number;
 }
 
 export interface P3Outcome {
@@ -36,8 +50,10 @@ export interface P3Outcome {
 
 type WorkerHost = LabHost<Of<P3WorkerEvent | P3ServerEvent>>;
 
+/** Bytes of a packet, before scaling: a slice of 50,000 parameters, so that few packets are needed. */
+const SEGMENT = 210_000;
 /** Packets under way to one peer: enough to fill the network. */
-const P3_WINDOW = 16;
+const P3_WINDOW = 4;
 const UNLIMITED = 1 << 30;
 
 /** Share by which the time of a layer differs from one machine and iteration to the next, at most. */
@@ -45,7 +61,7 @@ const JITTER = 0.05;
 
 /** Trains through the lab, with the workers and servers that are deployed. */
 export function trainP3(training: P3Training): P3Outcome {
-  const { machines, scale, discipline, seed } = training;
+  const { machines, scale, discipline, seed, costs } = training;
   const model = scaledDown(training.model, scale);
   const layers = model.arrays.map((a) => a.size);
   const endpoints = Array.from({ length: machines }, (_, i) => {
@@ -57,12 +73,19 @@ export function trainP3(training: P3Training): P3Outcome {
     discipline: { ...discipline, limit: Math.max(1, Math.round(discipline.limit / scale)) },
   };
   const options = {
-    ...{ heartbeat: Number.POSITIVE_INFINITY, segment: 1440, checksum: false },
+    ...{ heartbeat: Number.POSITIVE_INFINITY, segment: Math.ceil(SEGMENT / scale), checksum: false },
     // Nothing is lost here, so nobody has to wait for a time-out.
     ...{ minTimeout: 1e6, maxTimeout: 1e6 },
     // P3 sends with blocking calls, so that a slice waits for one other at most; without it all that is ready goes to the network.
     control: () => new FixedWindow(discipline.order === "priority" ? P3_WINDOW : UNLIMITED),
-    costs: { perMessage: training.costs.perMessage, perValue: training.costs.perValue * scale },
+    costs: {
+      ...{ perMessage: costs.perMessage, perValue: costs.perValue * scale },
+      ...{ perUpdate: costs.perUpdate * scale, perAnswer: costs.perAnswer * scale },
+    },
+  };
+  const receiving = (bytes: number, message: number): number => {
+    const isLong = message * scale > costs.longMessage * 4;
+    return ((bytes * scale) / 4) * (isLong ? costs.perValueOfLongMessage : costs.perValueReceived);
   };
   const lab = new Lab(seededRandom(seed));
   lab.addNetwork("net");
@@ -71,8 +94,8 @@ export function trainP3(training: P3Training): P3Outcome {
   const computers = endpoints.map((endpoint, w) => {
     const worker = new P3Worker(job, w, options);
     const both: readonly HostMachine<P3WorkerEvent | P3ServerEvent, P3WorkerAction | P3ServerAction>[] = [
-      worker,
-      ...servers.slice(w, w + 1),
+      new IoThread(worker, receiving),
+      ...servers.slice(w, w + 1).map((server) => new IoThread(server, receiving)),
     ];
     const computer = new Computer(lab, training, layers, w, () => host);
     const host: WorkerHost = lab.addHost(
@@ -122,6 +145,11 @@ class Computer {
   readonly #gradients: readonly Float32Array[];
   readonly #random: () => number;
   readonly #iterations: number;
+  /** Milliseconds that the bus takes for each layer, and what is copied when the last of a layer has come. */
+  readonly #onBus: readonly number[];
+  readonly #copied: readonly number[];
+  #toMemoryFreeAt = 0;
+  #toGraphicsFreeAt = 0;
   /** Updates of each layer so far. */
   readonly #versions: number[];
   #iteration = 0;
@@ -140,6 +168,13 @@ class Computer {
     this.#iterations = training.iterations;
     const work = training.model.arrays.reduce((sum, a) => sum + a.work, 0);
     this.#times = training.model.arrays.map((a) => (training.compute * a.work) / work);
+    const { costs, scale, discipline } = training;
+    this.#onBus = layers.map((n) => n * scale * costs.perValueOnBus);
+    this.#copied = layers.map((n) => {
+      // Slices are copied as they come; a pulled layer when all of it is there.
+      const last = discipline.reply === "pull" ? n * scale : Math.min(n * scale, discipline.limit);
+      return last * costs.perValueCopied;
+    });
     this.#random = seededRandom(training.seed * 1009 + worker);
     this.#versions = layers.map(() => 0);
     // The values are the same in every discipline, whatever the seed: so are the parameters at the end.
@@ -151,7 +186,14 @@ class Computer {
     this.#forward(0);
   }
 
+  /** The network has brought the layer: it goes to the graphics memory. */
   updated(layer: number): void {
+    const start = Math.max(this.#lab.now + (this.#copied[layer] ?? 0), this.#toGraphicsFreeAt);
+    this.#toGraphicsFreeAt = start + (this.#onBus[layer] ?? 0);
+    this.#lab.at(this.#toGraphicsFreeAt, () => this.#isThere(layer));
+  }
+
+  #isThere(layer: number): void {
     this.#versions[layer] = (this.#versions[layer] ?? 0) + 1;
     const done = Math.min(...this.#versions);
     if (done > this.finished.length) this.finished.push(this.#lab.now);
@@ -179,7 +221,10 @@ class Computer {
     }
     this.#after(((this.#times[layer] ?? 0) * 2) / 3, () => {
       const values = this.#gradients[layer] ?? new Float32Array(0);
-      this.#host().dispatch({ type: "of", machine: 0, what: { type: "gradient", layer, values } });
+      this.#toMemoryFreeAt = Math.max(this.#lab.now, this.#toMemoryFreeAt) + (this.#onBus[layer] ?? 0);
+      this.#lab.at(this.#toMemoryFreeAt, () =>
+        this.#host().dispatch({ type: "of", machine: 0, what: { type: "gradient", layer, values } }),
+      );
       this.#backward(layer - 1);
     });
   }

@@ -87,6 +87,10 @@ describe("models have the sizes of their architectures", () => {
 });
 
 describe("training by P3 in the lab", () => {
+  const costs = {
+    ...{ perMessage: 0.05, perValue: 1e-6, perUpdate: 0, perAnswer: 0, perValueOnBus: 0, perValueCopied: 0 },
+    ...{ perValueReceived: 0, perValueOfLongMessage: 0, longMessage: 1 << 23 },
+  };
   const model = {
     name: "three layers",
     arrays: [
@@ -98,7 +102,7 @@ describe("training by P3 in the lab", () => {
   const train = (discipline: typeof P3, seed = 1) =>
     trainP3({
       ...{ model, discipline, machines: 2, rate: 1e9, compute: 60, scale: 10, iterations: 3, seed },
-      costs: { perMessage: 0.05, perValue: 1e-6 },
+      costs,
     });
 
   test("is faster by P3 than by layers, and gives the same bits in every discipline", () => {

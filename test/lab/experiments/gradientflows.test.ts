@@ -30,7 +30,7 @@ const all = { bound: 0.1, gradientAware: true, spray: true };
 const schemes: readonly (readonly [string, Scheme])[] = [
   ["DCTCP", dctcp(BUFFER, 1)],
   ["PIAS", pias(BUFFER, 1, evenThresholds(setting, 7))],
-  ["pFabric", pfabric(BUFFER, 20, 0.03)],
+  ["pFabric", pfabric(BUFFER, 20, 0.09)],
   ["DLCP", dlcp(BUFFER, all)],
   ["DLCP without a bound", dlcp(BUFFER, { ...all, bound: 0 })],
   ["DLCP on one path, one class", dlcp(BUFFER, { bound: 0.1, gradientAware: false, spray: false })],
