@@ -18,6 +18,27 @@ export function endpointOf(i: number): {
   return { mac, ip: `10.0.0.${i + 1}`, number: 0x0a00_0001 + i };
 }
 
+/** What goes wrong while a host waits for something: it is told of that instead. */
+export class Failures {
+  readonly #failed: Promise<never>;
+  #reject: (error: unknown) => void = () => {};
+
+  constructor() {
+    this.#failed = new Promise((_, reject) => {
+      this.#reject = reject;
+    });
+    // Nobody may be waiting.
+    this.#failed.catch(() => {});
+  }
+
+  readonly fail = (error: unknown): void => this.#reject(error);
+
+  /** The result of the work, or what went wrong meanwhile or before. */
+  during<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([this.#failed, work]);
+  }
+}
+
 const CPU_PORT = 510;
 
 /**

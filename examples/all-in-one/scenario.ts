@@ -12,7 +12,13 @@ import { isAggregation, lookupTable } from "gradplane";
 import { generate } from "gradplane/backends";
 import { type HostContext, scenario } from "gradplane/cli/run";
 import { Controller, type HostNode, type Placement, type Topology } from "gradplane/controller";
-import { type DlcpAction, type DlcpEvent, DlcpHost, type DlcpJob } from "gradplane/host/dlcp";
+import {
+  type DlcpAction,
+  type DlcpEvent,
+  DlcpHost,
+  type DlcpJob,
+  type DlcpOptions,
+} from "gradplane/host/dlcp";
 import {
   type JobLayout,
   KVServer,
@@ -26,6 +32,7 @@ import {
 import { TcpSeat } from "gradplane/host/lp";
 import {
   cutModel,
+  FixedWindow,
   type HostMachine,
   meanDescent,
   P3,
@@ -40,7 +47,7 @@ import {
 import type { NumericMode } from "gradplane/numeric";
 import { p4infoFromBinary } from "gradplane/p4runtime";
 import { layoutOf } from "../libra/job.ts";
-import { endpointOf, nowhere } from "../star.ts";
+import { endpointOf, Failures, nowhere } from "../star.ts";
 import program from "./program.ts";
 
 /** Keys of the embedding: the first are hot, every worker has some of them in each round. */
@@ -55,10 +62,16 @@ const BOUND = 0.1;
 const STATISTICS = 500;
 const DISCIPLINE = { ...P3, limit: 250 };
 const RATE = 0.1;
-/** For a network with round trips of a few milliseconds. */
-const TIMES = { minTimeout: 20, maxTimeout: 200, retries: 60, silence: 20_000 };
-const LIBRA_TIMES = { timeout: 20, maxTimeout: 200, retries: 120, collectAfter: 60 };
-const DLCP_TIMES = { patience: 5, probeTimeout: 30, maxProbeTimeout: 300, silence: 20_000 };
+/** For processes that a busy machine may let wait: patient, and with few packets under way. */
+const P3_OPTIONS = {
+  ...{ minTimeout: 50, maxTimeout: 2000, retries: 60, silence: 60_000, switchPriority: true },
+  control: () => new FixedWindow(8),
+};
+const LIBRA_OPTIONS = { timeout: 50, maxTimeout: 1000, retries: 120, collectAfter: 150 };
+const DLCP_OPTIONS = {
+  ...{ patience: 20, probeTimeout: 50, maxProbeTimeout: 2000, retries: 60, silence: 60_000 },
+  ...{ lineRate: 2e8, marks: { priority: true, importance: "medianOfMeans" } },
+} satisfies Partial<DlcpOptions>;
 /** Gradients are multiples of this, so that sums in binary32 are exact in any order. */
 const GRAIN = 2 ** -10;
 
@@ -166,7 +179,6 @@ interface Link {
   dispatch(number: number, event: AnyEvent): void;
   readonly port: number;
   plug(remote: typeof nowhere): void;
-  readonly failures: Error[];
   close(): Promise<void>;
 }
 
@@ -175,19 +187,18 @@ type AnyEvent = WorkerEvent | ServerEvent | P3WorkerEvent | P3ServerEvent | Dlcp
 async function linkOf(
   { host, loss, seed }: Settings,
   machines: readonly HostMachine<AnyEvent, never>[],
-  failures: Error[],
+  failures: Failures,
 ): Promise<Link> {
   const udp = await UdpHost.open(new SharedHost<AnyEvent, never>(endpointOf(host).number, machines), {
     remote: nowhere,
     faults: { loss, random: seededRandom(seed * 1000 + host) },
     onAction: () => {},
-    onError: (error) => failures.push(error instanceof Error ? error : new Error(String(error))),
+    onError: failures.fail,
   });
   return {
     dispatch: (machine, what) => udp.dispatch({ type: "of", machine, what }),
     port: udp.local.port,
     plug: (remote) => udp.plug(remote),
-    failures,
     close: () => udp.close(),
   };
 }
@@ -196,23 +207,19 @@ async function worker({ settings, tell, heard }: HostContext): Promise<void> {
   // The scenario below is all that starts this.
   const own = settings as Settings;
   const { host, workers, rounds, layout } = own;
-  const failures: Error[] = [];
-  const fail = (error: Error): void => void failures.push(error);
+  const failures = new Failures();
+  const { fail } = failures;
   const updated: (() => void)[] = [];
   let isSent = (): void => {};
-  const libra = tapped(new LibraWorker(layout, host, LIBRA_TIMES), (action) => client.notice(action));
-  const p3 = tapped(new P3Worker(p3Job(workers), host, { ...TIMES, switchPriority: true }), (action) => {
+  const libra = tapped(new LibraWorker(layout, host, LIBRA_OPTIONS), (action) => client.notice(action));
+  const p3 = tapped(new P3Worker(p3Job(workers), host, P3_OPTIONS), (action) => {
     if (action.type === "error") fail(action.error);
     else if (action.type === "updated") updated[action.layer]?.();
   });
-  const marks = { priority: true, importance: "medianOfMeans" } as const;
-  const dlcp = tapped(
-    new DlcpHost(dlcpJob(workers), host, { ...DLCP_TIMES, lineRate: 2e8, marks }),
-    (action) => {
-      if (action.type === "error") fail(action.error);
-      else if (action.type === "sent") isSent();
-    },
-  );
+  const dlcp = tapped(new DlcpHost(dlcpJob(workers), host, DLCP_OPTIONS), (action) => {
+    if (action.type === "error") fail(action.error);
+    else if (action.type === "sent") isSent();
+  });
   const machines: readonly HostMachine<AnyEvent, never>[] = [libra, p3, dlcp];
   const link = await linkOf(own, machines, failures);
   const client: KVWorker = new KVWorker({ dispatch: (event) => link.dispatch(0, event) });
@@ -246,11 +253,9 @@ async function worker({ settings, tell, heard }: HostContext): Promise<void> {
     const sum = await group.allreduce(statisticsOf(host, round), { algorithm: "chain" });
     const wanted = serialSum(workers, (other) => statisticsOf(other, round));
     if (!sum.every((v, i) => Object.is(v, wanted[i]))) wrongSums++;
-    await Promise.all([pushed, lossy, ...dense]);
+    await failures.during(Promise.all([pushed, lossy, ...dense]));
   }
-  await client.leave();
-  const [failure] = failures;
-  if (failure !== undefined) throw failure;
+  await failures.during(client.leave());
   tell({ wrongSums });
   // Others may still want to hear what they have heard.
   await heard();
@@ -270,8 +275,8 @@ async function server({ settings, tell, heard }: HostContext): Promise<void> {
   // The scenario below is all that starts this.
   const own = settings as Settings;
   const { host, workers, layout } = own;
-  const failures: Error[] = [];
-  const fail = (error: Error): void => void failures.push(error);
+  const failures = new Failures();
+  const { fail } = failures;
   const store = new KVServer((values) => (_, keys, sums) => {
     keys.forEach((key, i) => {
       values.set(key, (values.get(key) ?? 0) + (sums[i] ?? 0));
@@ -279,16 +284,15 @@ async function server({ settings, tell, heard }: HostContext): Promise<void> {
   });
   const lossy = { transfers: 0, worst: 0, wrong: 0 };
   const initial = LAYER_SIZES.map((n) => new Float32Array(n));
-  const options = { ...TIMES, switchPriority: true };
-  const p3 = new P3Server(p3Job(workers), 0, initial, meanDescent(RATE), options);
+  const p3 = new P3Server(p3Job(workers), 0, initial, meanDescent(RATE), P3_OPTIONS);
   const machines: readonly HostMachine<AnyEvent, never>[] = [
-    tapped(new LibraServer(layout, store, LIBRA_TIMES), (action) => {
+    tapped(new LibraServer(layout, store, LIBRA_OPTIONS), (action) => {
       if (action.type === "error") fail(action.error);
     }),
     tapped(p3, (action) => {
       if (action.type === "error") fail(action.error);
     }),
-    tapped(new DlcpHost(dlcpJob(workers), host, { ...DLCP_TIMES, lineRate: 2e8 }), (action) => {
+    tapped(new DlcpHost(dlcpJob(workers), host, DLCP_OPTIONS), (action) => {
       if (action.type === "error") fail(action.error);
       else if (action.type === "received") checkLossy(action, lossy);
     }),
@@ -299,9 +303,7 @@ async function server({ settings, tell, heard }: HostContext): Promise<void> {
   link.plug(remote);
   link.dispatch(0, { type: "layout", layout: placed });
   // All workers are done.
-  await heard();
-  const [failure] = failures;
-  if (failure !== undefined) throw failure;
+  await failures.during(heard());
   const slices = cutModel(LAYER_SIZES, 1, DISCIPLINE).flatMap(({ number }) => {
     const parameters = p3.parametersOf(number);
     return parameters === undefined ? [] : [{ number, parameters }];

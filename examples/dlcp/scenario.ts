@@ -8,15 +8,15 @@
 import { type HostContext, scenario } from "gradplane/cli/run";
 import { type DlcpAction, type DlcpEvent, DlcpHost, type DlcpJob, UdpHost } from "gradplane/host/dlcp";
 import { seededRandom } from "gradplane/host/libra";
-import { endpointOf, nowhere, star } from "../star.ts";
+import { endpointOf, Failures, nowhere, star } from "../star.ts";
 import dlcpProgram from "./program.ts";
 
 /** Values of each layer, from the front. */
 const LAYER_SIZES = [2000, 4000, 16_000, 3000];
 /** Values of a packet. */
 const SEGMENT = 100;
-/** For a network with round trips of a few milliseconds. */
-const TIMES = { patience: 5, probeTimeout: 30, maxProbeTimeout: 300, silence: 20_000 };
+/** For processes that a busy machine may let wait. */
+const TIMES = { patience: 20, probeTimeout: 50, maxProbeTimeout: 2000, retries: 60, silence: 60_000 };
 
 interface Settings {
   /** Workers from 0; the server comes after them. */
@@ -74,7 +74,7 @@ async function host({ settings, tell, heard }: HostContext): Promise<void> {
   // The scenario below is all that starts this.
   const own = settings as Settings;
   const job = jobOf(own);
-  const failures: Error[] = [];
+  const failures = new Failures();
   const inbox: Received[] = [];
   let isThere = (): void => {};
   const machine = new DlcpHost(job, own.host, {
@@ -83,9 +83,9 @@ async function host({ settings, tell, heard }: HostContext): Promise<void> {
   const udp: UdpHost<DlcpEvent, DlcpAction> = await UdpHost.open(machine, {
     remote: nowhere,
     faults: { loss: own.loss, random: seededRandom(own.seed * 1000 + own.host) },
-    onError: (error) => failures.push(error instanceof Error ? error : new Error(String(error))),
+    onError: failures.fail,
     onAction: (action) => {
-      if (action.type === "error") failures.push(action.error);
+      if (action.type === "error") failures.fail(action.error);
       if (action.type === "received") inbox.push(action);
       isThere();
     },
@@ -99,12 +99,12 @@ async function host({ settings, tell, heard }: HostContext): Promise<void> {
   const last = new Map<string, Float32Array>();
   /** The next transfers, so many. */
   const receive = async (count: number): Promise<readonly Received[]> => {
-    while (inbox.length < count && failures.length === 0)
-      await new Promise<void>((resolve) => {
-        isThere = resolve;
-      });
-    const [failure] = failures;
-    if (failure !== undefined) throw failure;
+    while (inbox.length < count)
+      await failures.during(
+        new Promise<void>((resolve) => {
+          isThere = resolve;
+        }),
+      );
     return inbox.splice(0, count);
   };
   const check = ({ from, tensor, iteration, values, lost }: Received): void => {

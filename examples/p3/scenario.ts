@@ -11,6 +11,7 @@ import { seededRandom } from "gradplane/host/libra";
 import {
   cutModel,
   type Discipline,
+  FixedWindow,
   type HostMachine,
   LAYERS,
   meanDescent,
@@ -26,7 +27,7 @@ import {
   SLICES_ONLY,
   UdpHost,
 } from "gradplane/host/p3";
-import { endpointOf, nowhere, star } from "../star.ts";
+import { endpointOf, Failures, nowhere, star } from "../star.ts";
 import p3Program from "./program.ts";
 
 type DisciplineName = "P3" | "slices" | "layers";
@@ -40,8 +41,11 @@ const DISCIPLINES: Readonly<Record<DisciplineName, Discipline>> = {
 /** Parameters of the layers, from the front; the last but one is much larger than the others, as in VGG. */
 const LAYER_SIZES = [500, 500, 1000, 1000, 10_000, 1500];
 const RATE = 0.1;
-/** For a network with round trips of a few milliseconds. */
-const TIMES = { minTimeout: 20, maxTimeout: 200, retries: 60, silence: 20_000 };
+/** For processes that a busy machine may let wait: patient, and with few packets under way. */
+const OPTIONS = {
+  ...{ minTimeout: 50, maxTimeout: 2000, retries: 60, silence: 60_000, switchPriority: true },
+  control: () => new FixedWindow(8),
+};
 
 interface Settings {
   readonly machine: number;
@@ -77,22 +81,21 @@ async function machine({ settings, tell, heard }: HostContext): Promise<void> {
   // The scenario below is all that starts this.
   const { machine, machines, discipline, iterations, loss, seed } = settings as Settings;
   const job = jobOf(machines, discipline);
-  const options = { ...TIMES, switchPriority: true };
   const initial = LAYER_SIZES.map((n) => new Float32Array(n));
-  const server = new P3Server(job, machine, initial, meanDescent(RATE), options);
-  const worker = new P3Worker(job, machine, options);
+  const server = new P3Server(job, machine, initial, meanDescent(RATE), OPTIONS);
+  const worker = new P3Worker(job, machine, OPTIONS);
   const both: readonly HostMachine<P3WorkerEvent | P3ServerEvent, P3WorkerAction | P3ServerAction>[] = [
     worker,
     server,
   ];
   const updated: (() => void)[] = [];
-  const failures: Error[] = [];
+  const failures = new Failures();
   const host = await UdpHost.open(new SharedHost(endpointOf(machine).number, both), {
     remote: nowhere,
     faults: { loss, random: seededRandom(seed * 1000 + machine) },
-    onError: (error) => failures.push(error instanceof Error ? error : new Error(String(error))),
+    onError: failures.fail,
     onAction: ({ what }) => {
-      if (what.type === "error") failures.push(what.error);
+      if (what.type === "error") failures.fail(what.error);
       if (what.type === "updated" && "layer" in what) updated[what.layer]?.();
     },
   });
@@ -114,16 +117,14 @@ async function machine({ settings, tell, heard }: HostContext): Promise<void> {
         what: { type: "gradient", layer, values: gradientOf(machine, iteration, layer) },
       });
     const given = performance.now();
-    await there[0];
+    await failures.during(there[0] ?? Promise.resolve());
     waited += performance.now() - given;
-    await Promise.all(there);
+    await failures.during(Promise.all(there));
   }
   const slices = cutModel(LAYER_SIZES, machines, DISCIPLINES[discipline]).flatMap(({ number }) => {
     const parameters = server.parametersOf(number);
     return parameters === undefined ? [] : [{ number, parameters }];
   });
-  const [failure] = failures;
-  if (failure !== undefined) throw failure;
   tell({ slices, milliseconds: performance.now() - start, frontWaits: waited / iterations } satisfies Told);
   // Others may still want to hear what they have heard.
   await heard();

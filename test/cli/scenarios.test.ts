@@ -26,7 +26,7 @@ describe("scenarios whose hosts are processes", { timeout: 400_000 }, () => {
     ["p3", "--machines 2 --iterations 2 --loss 0.02"],
     ["dlcp", "--workers 2 --rounds 2 --loss 0.05"],
     ["all-in-one", "--workers 2 --rounds 2 --loss 0.02"],
-  ])("%s gives what a serial run gives, over links that lose frames", async (name, options) => {
+  ])("%s gives what a serial run gives", async (name, options) => {
     const { status, stdout, stderr } = await gradplane([
       "run",
       `examples/${name}/scenario.ts`,

@@ -92,16 +92,20 @@ function stopped(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Runs in the host's process until its work is done. */
-export async function serveHost(work: (host: HostContext) => Promise<void>): Promise<void> {
+/** Runs in the host's process until its work is done. @throws EnvironmentError that names the host, when the work fails. */
+export async function serveHost(name: string, work: (host: HostContext) => Promise<void>): Promise<void> {
   const mailbox = new Mailbox();
   process.on("message", (envelope: { readonly message: unknown }) => mailbox.put(envelope.message));
   process.once("disconnect", () => process.exit(0));
   const settings = await mailbox.next();
-  await work({
-    settings,
-    tell: (message) => void process.send?.(message),
-    heard: () => mailbox.next(),
-  });
+  try {
+    await work({
+      settings,
+      tell: (message) => void process.send?.(message),
+      heard: () => mailbox.next(),
+    });
+  } catch (error) {
+    throw new EnvironmentError(`host ${name}: ${error instanceof Error ? error.message : String(error)}`);
+  }
   process.disconnect();
 }

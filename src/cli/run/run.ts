@@ -137,7 +137,7 @@ async function asHost(s: Scenario, name: string | undefined): Promise<void> {
   const work = s.hosts?.[name ?? ""];
   if (work === undefined || process.send === undefined)
     throw new UserError(`${HOST_OPTION} is for scenarios that start their own hosts`);
-  await serveHost(work);
+  await serveHost(name ?? "", work);
 }
 
 function print(report: ScenarioReport): void {
