@@ -68,7 +68,7 @@ export class SimpleSwitch {
         const client = await P4RuntimeClient.connect({
           address: `127.0.0.1:${control}`,
           deviceId: DEVICE,
-          timeout: 5000,
+          timeout: 30_000,
         });
         await client.arbitrate(1n);
         const addresses = { thrift: `127.0.0.1:${thrift}`, dataplane: `127.0.0.1:${data}` };
