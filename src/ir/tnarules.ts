@@ -123,7 +123,7 @@ export const tnaRules = {
   ),
   GP1844: error(
     "resubmit that Tofino cannot do",
-    "a resubmitted packet keeps the same metadata everywhere, 64 bits at most, and a drop that comes later drops it: exit after resubmit()",
+    "a resubmitted packet keeps the same metadata everywhere, 64 bits in whole bytes at most, and a drop that comes later drops it: exit after resubmit()",
   ),
   GP1845: error(
     "recirculate that Tofino cannot do",

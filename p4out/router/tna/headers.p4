@@ -49,7 +49,6 @@ struct headers_t {
     to_controller_t to_controller;
 }
 
-@pa_container_size("ingress", "meta.acl_port", 16)
 struct metadata_t {
     bit<1> denied;    // 1: an access list refused the packet
     bit<16> acl_port; // TCP or UDP destination port; 0 for others

@@ -102,8 +102,8 @@ export function checkProfiles(program: Program, bridged: readonly string[], refu
     const profiled = c.tables.filter((t) => t.implementation !== undefined);
     if (profiled.length === 0) continue;
     const lost = program.metadata
-      .map((m) => m.name)
-      .filter((name) => c.gress === "egress" || !bridged.includes(name));
+      .filter((m) => c.gress === "egress" || !bridged.includes(m.name))
+      .map(({ name, type }): Expression => ({ kind: "metadata", name, type }));
     const idle: ReadonlySet<StraightStatement> = idleAssignments(program, c.gress, lost);
     const hasData = c.actions
       .filter((a) => a.body.some((s) => !idle.has(s) && parametersIn(s).length > 0))

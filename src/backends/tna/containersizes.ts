@@ -1,5 +1,7 @@
-import type { DataType, Expression } from "../../ir/index.ts";
+import { idleAssignments } from "../../ir/check/liveness.ts";
+import type { DataType, Expression, Program } from "../../ir/index.ts";
 import { widthOf } from "../../ir/index.ts";
+import { placedStatements } from "../../ir/walk.ts";
 import { leavesOf } from "./levels.ts";
 import type { Gress, Step, TnaProgram } from "./lowered.ts";
 
@@ -26,10 +28,11 @@ export function containerSizes(program: TnaProgram): readonly ContainerSize[] {
     const place = e.kind === "metadata" ? `meta.${e.name}` : `hdr.${e.header}.${e.field}`;
     if (SIZES.includes(bits)) found.set(`${gress} ${place}`, { gress, place, bits });
   };
+  const lasting = lastingSums(program);
   const sums = (gress: Gress, steps: readonly Step[]): void => {
     for (const s of steps)
-      if (s.kind === "assign" && s.target.kind === "metadata" && endsWithContainer(s.value))
-        add(gress, s.target, widthOf(s.target.type));
+      if (s.kind === "assign" && s.target.kind === "metadata" && lasting.has(`${gress} ${s.target.name}`))
+        if (endsWithContainer(s.value)) add(gress, s.target, widthOf(s.target.type));
   };
   for (const scope of [program.ingress, program.egress, ...program.controls]) {
     for (const a of scope.actions) sums(scope.gress, a.steps);
@@ -44,6 +47,41 @@ export function containerSizes(program: TnaProgram): readonly ContainerSize[] {
     }
   for (const { source } of program.resubmission?.kept ?? []) add("ingress", source, widthOf(source.type));
   return [...found.values()];
+}
+
+/** Metadata, by gress, with a sum that comes to something: the compiler warns of others, which it has taken away by then. */
+function lastingSums(program: TnaProgram): ReadonlySet<string> {
+  const { source, bridge, ingressDeparser, egressDeparser } = program;
+  const metadata = source.metadata.map(({ name, type }): Expression => ({ kind: "metadata", name, type }));
+  const idle = new Set([
+    ...idleAssignments(source, "ingress", [...metadata, ...fieldsBut(source, ingressDeparser)]),
+    ...idleAssignments(source, "egress", [
+      ...metadata,
+      ...fieldsBut(source, egressDeparser),
+      ...(bridge?.metadata ?? []).map(({ name: field, type }): Expression => {
+        return { kind: "field", header: bridge?.header ?? "", field, type };
+      }),
+    ]),
+  ]);
+  return new Set(
+    [...placedStatements(source)].flatMap(([s, place]) =>
+      s.kind === "assign" && s.target.kind === "metadata" && endsWithContainer(s.value) && !idle.has(s)
+        ? [`${place.block} ${s.target.name}`]
+        : [],
+    ),
+  );
+}
+
+/** Fields of the headers that a deparser leaves out. */
+function fieldsBut(source: Program, deparser: readonly string[]): readonly Expression[] {
+  return source.headers
+    .filter((h) => !deparser.includes(h.name))
+    .flatMap((h) => {
+      const fields = source.headerTypes.find((t) => t.name === h.headerType)?.fields ?? [];
+      return fields.map(
+        ({ name: field, type }): Expression => ({ kind: "field", header: h.name, field, type }),
+      );
+    });
 }
 
 type Placed =

@@ -19,6 +19,7 @@ import type {
   TnaStatement,
   TnaTable,
 } from "./lowered.ts";
+import { resubmittedFields } from "./passes.ts";
 import { matchOf } from "./text/objects.ts";
 
 /** Name and version of the form; a reader refuses another version. */
@@ -96,20 +97,16 @@ function mirrors({ clone, bridge, headerTypes }: TnaProgram): readonly Json[] {
 
 function resubmits({ resubmission }: TnaProgram): readonly Json[] {
   if (resubmission === undefined) return [];
-  const { type, kept, padding } = resubmission;
-  const zero: JsonObject = { kind: "constant", type: typeName(bit(padding)), value: "0x0" };
   return [
     {
       number: RESUBMIT,
-      headerType: type,
-      values: [
-        ...kept.map(({ source: m }) =>
-          m.kind === "metadata"
-            ? metadata(m.name, m.type)
-            : { kind: "field", type: typeName(m.type), header: m.header, field: m.field },
-        ),
-        ...(padding === 0 ? [] : [zero]),
-      ],
+      headerType: resubmission.type,
+      values: resubmittedFields(resubmission).map(({ member, source: m }) => {
+        if (m === undefined) return { kind: "constant", type: typeName(member.type), value: "0x0" };
+        return m.kind === "metadata"
+          ? metadata(m.name, m.type)
+          : { kind: "field", type: typeName(m.type), header: m.header, field: m.field };
+      }),
     },
   ];
 }

@@ -64,7 +64,7 @@ import type {
 import { withOperands } from "./operands.ts";
 import { parsers } from "./parsers.ts";
 import { keptByParser } from "./parsersteps.ts";
-import { resubmission } from "./passes.ts";
+import { resubmission, resubmittedFields } from "./passes.ts";
 import type { Refuse } from "./refuse.ts";
 import { tnaWords } from "./reserved.ts";
 import { checkRegister, indexOf } from "./salu.ts";
@@ -569,13 +569,11 @@ function parametersOf(s: StraightStatement): readonly string[] {
   );
 }
 
-function resubmittedType({ type, kept, padding }: Resubmission): HeaderTypeText {
-  const fields: readonly Member[] = kept.map((k) => ({ name: k.name, type: k.type }));
-  const rest: Member = { name: "padding", type: bit(padding), isPadding: true };
+function resubmittedType(r: Resubmission): HeaderTypeText {
   return {
-    name: type,
+    name: r.type,
     doc: "In front of resubmitted packets: what they keep.",
-    fields: padding === 0 ? fields : [...fields, rest],
+    fields: resubmittedFields(r).map((f) => f.member),
   };
 }
 

@@ -49,17 +49,16 @@ export function deadAssignments(program: Program, names: Names): ReadonlySet<Ass
 }
 
 /**
- * Assignments of one gress that come to nothing where metadata are lost at its end: their values go nowhere, or into such assignments.
- *
- * @param lostAtEnd names of metadata
+ * Assignments of one gress that come to nothing where these places are lost at its end: their values go nowhere, or into such
+ * assignments.
  */
 export function idleAssignments(
   program: Program,
   gress: "ingress" | "egress",
-  lostAtEnd: readonly string[],
+  lostAtEnd: readonly Expression[],
 ): ReadonlySet<Assign> {
   const names = new Names(program);
-  const lost = new Set(lostAtEnd.map((name) => `metadata:${name}`));
+  const lost = new Set(lostAtEnd.flatMap((e) => placeOf(e) ?? []));
   for (let dead: ReadonlySet<Assign> = new Set(); ; ) {
     const liveness = new Liveness(names, "all controls", lost, dead);
     liveness.block(program[gress], lost);

@@ -9,7 +9,6 @@ import {
   INDENT,
   join,
   line,
-  lines,
   list,
   nest,
   render,
@@ -18,8 +17,9 @@ import { type PlacedFiles, withoutMarks } from "../../p4text/places.ts";
 import { body, type FileMaker, programFiles } from "../../p4text/programfiles.ts";
 import { loadTemplates, type Templates } from "../../p4text/templates.ts";
 import { valueSetTexts, valueSetTypes } from "../../p4text/valuesets.ts";
-import { containerSizes } from "../containersizes.ts";
+import { type ContainerSize, containerSizes } from "../containersizes.ts";
 import type { ChecksumText, Gress, TnaPipeline, TnaProgram } from "../lowered.ts";
+import { resubmittedFields } from "../passes.ts";
 import { blockText, PARAMETERS, type Place, scopeOf } from "./blocks.ts";
 import { actionTexts, declarations, headerTypeText, instanceTexts, members } from "./objects.ts";
 import { parserStates } from "./parser.ts";
@@ -68,12 +68,7 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
           ),
         ),
       ),
-      metadata: render(
-        lines([
-          ...containerSizes(program).map((c) => `@pa_container_size("${c.gress}", "${c.place}", ${c.bits})`),
-          braces("struct metadata_t", members(program.metadata)),
-        ]),
-      ),
+      metadata: render(braces("struct metadata_t", members(program.metadata))),
     }),
   );
   files.set(
@@ -95,10 +90,11 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
         body: body(blockText(control.block, place(control.gress))),
       }),
     );
+  const sizes = containerSizes(program);
   for (const pipeline of [program.ingress, program.egress])
     files.set(
       `${pipeline.gress}.p4`,
-      file("control.p4", pipeline.gress, pipelineView(pipeline, place(pipeline.gress))),
+      file("control.p4", pipeline.gress, pipelineView(pipeline, sizes, place(pipeline.gress))),
     );
   files.set(
     "deparser.p4",
@@ -107,10 +103,19 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
   return files;
 }
 
-function pipelineView(pipeline: TnaPipeline, place: Place): Readonly<Record<string, unknown>> {
+function pipelineView(
+  pipeline: TnaPipeline,
+  sizes: readonly ContainerSize[],
+  place: Place,
+): Readonly<Record<string, unknown>> {
+  // On a struct they end the compiler now and then.
+  const annotations = sizes
+    .filter((c) => c.gress === pipeline.gress)
+    .map((c) => `@pa_container_size("${c.gress}", "${c.place}", ${c.bits})`);
+  const control = head(pipeline.gress === "ingress" ? "SwitchIngress" : "SwitchEgress", pipeline.gress);
   return {
     doc: "",
-    head: head(pipeline.gress === "ingress" ? "SwitchIngress" : "SwitchEgress", pipeline.gress),
+    head: [...annotations, control].join("\n"),
     declarations: [...instanceTexts(pipeline), ...actionTexts(pipeline.actions, place)].map((d) =>
       render(d, INDENT),
     ),
@@ -156,13 +161,13 @@ function deparserView(
     );
   }
   if (program.resubmission !== undefined) {
-    const { type, kept, padding } = program.resubmission;
-    const values = kept.map(({ source: m }) =>
-      m.kind === "metadata" ? `meta.${m.name}` : `hdr.${m.header}.${m.field}`,
+    const { type } = program.resubmission;
+    const values = resubmittedFields(program.resubmission).map(({ source: m }) =>
+      m === undefined ? "0" : m.kind === "metadata" ? `meta.${m.name}` : `hdr.${m.header}.${m.field}`,
     );
     ingress.push(
       braces("if (ig_dprsr_md.resubmit_type == RESUBMIT)", [
-        concat(list(`resubmit.emit<${type}>({`, [...values, ...(padding === 0 ? [] : ["0"])], "});")),
+        concat(list(`resubmit.emit<${type}>({`, values, "});")),
       ]),
     );
   }
