@@ -13,21 +13,16 @@ import { freePort } from "../../src/cli/freeport.ts";
 import { startSwitchProcess } from "../../src/cli/run/switchprocess.ts";
 import { hotAggregation, int32, ipv4Forwarding, program } from "../../src/dsl/index.ts";
 import { encode } from "../../src/p4info/message/binary.ts";
-import {
-  type Entity,
-  insert,
-  P4RuntimeClient,
-  p4infoFromBinary,
-  remove,
-  type Update,
-} from "../../src/p4runtime/index.ts";
+import { insert, P4RuntimeClient, p4infoFromBinary, remove, type Update } from "../../src/p4runtime/index.ts";
 import { ReadRequest, WriteRequest } from "../../src/p4runtime/proto/generated/p4runtime.ts";
 import { P4RuntimeService } from "../../src/p4runtime/service.ts";
 import { BareGrpc } from "../baregrpc.ts";
 import { realTool } from "../realtools.ts";
 
 const ENTRIES = Number(process.argv[2] ?? 40_000);
-const SINGLE = 5_000;
+const SINGLE = Math.min(5_000, ENTRIES / 4);
+/** Entries that the client library writes and reads: it takes longer than the servers. */
+const CLIENT = Math.min(ENTRIES, 25_000);
 /** Updates in one request, as p4runtime-shell and others send them at most. */
 const BATCH = 256;
 const built = program("writes", {
@@ -62,16 +57,19 @@ interface Rates {
   readonly memory: number;
 }
 
-/** Requests of `updates`, `size` in each, as they go to the socket. */
-async function requests(bare: BareGrpc, updates: readonly Update[], size: number): Promise<Buffer[]> {
+/** Requests for the updates of entries `from` to `to`, `size` in each, as they go to the socket. */
+async function requests(
+  bare: BareGrpc,
+  updateOf: (n: number) => Update,
+  [from, to]: readonly [from: number, to: number],
+  size: number,
+): Promise<Buffer[]> {
   const all: Buffer[] = [];
-  for (let at = 0; at < updates.length; at += size) {
+  for (let at = from; at < to; at += size) {
+    // A million take minutes, and a client that answers no pings for so long is taken for dead.
     if (all.length % 100 === 0) await sleep(0);
-    const request = {
-      deviceId: 1n,
-      electionId: { high: 0n, low: 1n },
-      updates: updates.slice(at, at + size),
-    };
+    const updates = Array.from({ length: Math.min(size, to - at) }, (_, i) => updateOf(at + i));
+    const request = { deviceId: 1n, electionId: { high: 0n, low: 1n }, updates };
     all.push(bare.request(encode(WriteRequest, request)));
   }
   return all;
@@ -103,37 +101,35 @@ async function measure(address: string, pid: number): Promise<Rates> {
           ack_session: 1,
         },
       );
-    const inserted: Entity[] = [];
-    for (let n = 0; n < ENTRIES + SINGLE; n++) {
-      inserted.push(entry(n));
-      // A million take minutes, and a client that answers no pings for so long is taken for dead.
-      if (n % 10_000 === 0) await sleep(0);
-    }
-    const inserts = inserted.map(insert);
-    const many = await requests(bare, inserts.slice(0, ENTRIES), BATCH);
-    const few = await requests(bare, inserts.slice(ENTRIES), 1);
-    const removals = await requests(bare, inserted.map(remove), BATCH);
+    const insertion = (n: number) => insert(entry(n));
+    const all = ENTRIES + SINGLE;
+    const many = await requests(bare, insertion, [0, ENTRIES], BATCH);
+    const few = await requests(bare, insertion, [ENTRIES, all], 1);
+    const removals = await requests(bare, (n) => remove(entry(n)), [0, all], BATCH);
+    const entities = [client.entities.allEntries("admission.member")];
+    const readAll = reader.request(encode(ReadRequest, { deviceId: 1n, entities }));
+    const checkedRead = async (): Promise<void> => {
+      const received = await reader.call(readAll);
+      if (received < 50 * ENTRIES) throw new Error(`read ${received} bytes`);
+    };
     const before = residentBytes(pid);
     await send(many);
     const memory = (residentBytes(pid) - before) / ENTRIES;
     await send(few);
+    await checkedRead();
     await send(removals);
     const batches = await rate(ENTRIES, () => send(many));
     const single = await rate(SINGLE, () => send(few));
+    const read = await rate(all, checkedRead);
     await send(removals);
-    const clientBatches = await rate(ENTRIES, () => client.write(inserts.slice(0, ENTRIES)));
+    const inserts = Array.from({ length: CLIENT }, (_, n) => insertion(n));
+    const clientBatches = await rate(CLIENT - SINGLE, () => client.write(inserts.slice(SINGLE)));
     const clientSingle = await rate(SINGLE, async () => {
-      for (const update of inserts.slice(ENTRIES)) await client.write([update]);
+      for (const update of inserts.slice(0, SINGLE)) await client.write([update]);
     });
-    const clientRead = await rate(ENTRIES + SINGLE, async () => {
-      const found = await client.readAll([client.entities.allEntries("admission.member")]);
-      if (found.length !== ENTRIES + SINGLE) throw new Error(`read ${found.length} entries`);
-    });
-    const entities = [client.entities.allEntries("admission.member")];
-    const readAll = reader.request(encode(ReadRequest, { deviceId: 1n, entities }));
-    const read = await rate(ENTRIES + SINGLE, async () => {
-      const received = await reader.call(readAll);
-      if (received < 50 * ENTRIES) throw new Error(`read ${received} bytes`);
+    const clientRead = await rate(CLIENT, async () => {
+      const found = await client.readAll(entities);
+      if (found.length !== CLIENT) throw new Error(`read ${found.length} entries`);
     });
     return { batches, single, clientBatches, clientSingle, read, clientRead, memory };
   } finally {
