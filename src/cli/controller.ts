@@ -1,11 +1,12 @@
 import { Fleet, type FleetNotice, type FleetOptions } from "../controller/fleet.ts";
 import { JobServer } from "../controller/jobservice/server.ts";
-import { Leadership, type Reign } from "../controller/leadership.ts";
+import { Leadership, type LeadershipOptions, type Reign } from "../controller/leadership.ts";
 import { plainText } from "../controller/statefile.ts";
 import { WebPage } from "../controller/webpage.ts";
 import { withPort } from "../p4runtime/address.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { loadNetwork, type Network, reportingNetwork } from "./network.ts";
+import { secretOf } from "./p4rt/target.ts";
 import { parse, type Verb, wholeNumber } from "./verb.ts";
 
 export const controllerVerb: Verb = {
@@ -24,6 +25,9 @@ ready http=ADDRESS token=TOKEN jobs=ADDRESS. SIGTERM and SIGINT end it; the swit
   --etcd-prefix P   where this network's keys are in etcd, default gradplane
   --etcd-ttl S      seconds without a leader after which another one leads, default 3
   --token TEXT      for draining and restoring by the page; made up when it is not given
+  --etcd-user NAME  with --etcd-password-file FILE, where etcd asks who one is
+  --wait            for switches that are not there yet; else it ends with 2 when none can be had at the start
+  --timeout MS      for that, default 2000
   --undo-drift      delete what somebody else wrote
   --inspect SECONDS between two looks at each switch, default 30
 
@@ -39,6 +43,10 @@ Example:
       etcd: { type: "string" },
       "etcd-prefix": { type: "string", default: "gradplane" },
       "etcd-ttl": { type: "string", default: "3" },
+      "etcd-user": { type: "string" },
+      "etcd-password-file": { type: "string" },
+      wait: { type: "boolean", default: false },
+      timeout: { type: "string", default: "2000" },
       "undo-drift": { type: "boolean", default: false },
       inspect: { type: "string", default: "30" },
     });
@@ -49,10 +57,14 @@ Example:
         );
     const inspect = wholeNumber("inspect", values.inspect, 1, 86_400) * 1000;
     const ttl = wholeNumber("etcd-ttl", values["etcd-ttl"], 1, 3600);
+    const timeout = wholeNumber("timeout", values.timeout, 1, 600_000);
+    const auth = authOf(values["etcd-user"], values["etcd-password-file"]);
     await reportingNetwork(async () => {
       const network = await loadNetwork(values.topology, "controller", values.state);
       const { listen, token, etcd, "undo-drift": undoDrift } = values;
-      const steering = { network, listen, token, undoDrift, inspect };
+      // Of several controllers, the one that comes next must not end because the switches are away for a moment.
+      const patience = values.wait || etcd !== undefined ? undefined : timeout;
+      const steering = { network, listen, token, undoDrift, inspect, patience };
       const ended = untilEnded();
       let fleet: Fleet | undefined;
       const jobs =
@@ -75,7 +87,10 @@ Example:
       };
       try {
         if (etcd === undefined) await steer({ state: network.state });
-        else await whileLeading(etcd.split(","), values["etcd-prefix"], ttl, ended, steer);
+        else {
+          const hosts = etcd.split(",");
+          await whileLeading({ hosts, prefix: values["etcd-prefix"], ttl, ...auth }, ended, steer);
+        }
       } finally {
         jobs?.close();
       }
@@ -89,11 +104,33 @@ interface Steering {
   readonly token: string | undefined;
   readonly undoDrift: boolean;
   readonly inspect: number;
+  /** Milliseconds in which a switch must be reached; for ever when absent. */
+  readonly patience: number | undefined;
 }
+
+/** Who one is for etcd. */
+function authOf(username: string | undefined, file: string | undefined): Pick<LeadershipOptions, "auth"> {
+  if (username === undefined && file === undefined) return {};
+  if (username === undefined || file === undefined)
+    throw new UserError("--etcd-user and --etcd-password-file go together");
+  return { auth: { username, password: secretOf(file) } };
+}
+
+/** @throws EnvironmentError when no switch can be steered from the start */
+async function reached(fleet: Fleet, patience: number): Promise<void> {
+  const failures = await fleet.firstLook(patience);
+  if (failures === undefined) return;
+  const lines = [...failures].map(([name, reason]) => `${name}: ${reason}`);
+  throw new EnvironmentError(
+    `no switch can be steered (with --wait, the controller waits for them)\n${lines.join("\n")}`,
+  );
+}
+
+const NEVER = new Promise<never>(() => {});
 
 /** One time of steering: the fleet and its page. */
 async function whileSteering(
-  { network, listen, token, undoDrift, inspect }: Steering,
+  { network, listen, token, undoDrift, inspect, patience }: Steering,
   reign: Pick<Reign, "state"> & Partial<Reign>,
   where: string,
   work: (fleet: Fleet) => Promise<void>,
@@ -126,7 +163,8 @@ async function whileSteering(
       ...(token === undefined ? {} : { token }),
     });
     process.stdout.write(`ready http=${withPort(listen, page.port)} token=${page.token}${where}\n`);
-    await work(fleet);
+    const isHopeless = patience === undefined ? NEVER : reached(fleet, patience).then(() => NEVER);
+    await Promise.race([work(fleet), isHopeless]);
   } catch (error) {
     if (error instanceof Error && "syscall" in error) throw new EnvironmentError(error.message);
     throw error;
@@ -138,13 +176,11 @@ async function whileSteering(
 
 /** Stands for the lead again and again, and steers while it leads. */
 async function whileLeading(
-  hosts: readonly string[],
-  prefix: string,
-  ttl: number,
+  options: LeadershipOptions,
   ended: Ended,
   steer: (reign: Reign) => Promise<void>,
 ): Promise<void> {
-  const leadership = await Leadership.open({ hosts, prefix, ttl });
+  const leadership = await Leadership.open(options);
   try {
     while (!ended.signal.aborted) {
       print({ kind: "standby" });

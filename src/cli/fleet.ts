@@ -11,6 +11,7 @@ import { EnvironmentError, UserError } from "./exit.ts";
 import type { Network } from "./network.ts";
 import { loadNetwork, reportingNetwork } from "./network.ts";
 import { aligned } from "./p4rt/lines.ts";
+import { secretOf } from "./p4rt/target.ts";
 import { Progress } from "./progress.ts";
 import { parse, type Verb, wholeNumber } from "./verb.ts";
 
@@ -18,14 +19,14 @@ const OPTIONS = {
   topology: { type: "string" },
   state: { type: "string" },
   on: { type: "string", multiple: true },
-  timeout: { type: "string", default: "2500" },
+  timeout: { type: "string", default: "2000" },
   json: { type: "boolean", default: false },
 } as const;
 
 const OPTIONS_HELP = `  --topology FILE   switches, hosts, links and program, in YAML
   --state FILE      the controller's state; default: beside the topology
   --on SWITCH       only this switch; may be repeated
-  --timeout MS      for connecting to a switch, default 2500
+  --timeout MS      for connecting to a switch, default 2000
   --json            one JSON object a line`;
 
 /** What was found on a switch, or why nothing was. */
@@ -76,16 +77,44 @@ async function workOf(
   return { network, state, book, switches, timeout: wholeNumber("timeout", values.timeout, 1, 600_000) };
 }
 
+/** Switches that are talked to at the same time. */
+const AT_ONCE = 16;
+
+/** Does the same for each switch, some at a time, and gives what came of it in the topology's order. */
+async function* eachSwitch<T>(
+  { switches }: Work,
+  what: (node: SwitchNode) => Promise<T>,
+): AsyncGenerator<readonly [SwitchNode, T]> {
+  const begun: { readonly node: SwitchNode; readonly outcome: Promise<T> }[] = [];
+  const begin = (node: SwitchNode | undefined): void => {
+    if (node === undefined) return;
+    const outcome = what(node);
+    // Who fails before it is its turn is heard then.
+    outcome.catch(() => {});
+    begun.push({ node, outcome });
+  };
+  const waiting = switches.values();
+  for (let i = 0; i < AT_ONCE; i++) begin(waiting.next().value);
+  for (let first = begun.shift(); first !== undefined; first = begun.shift()) {
+    const outcome = await first.outcome;
+    begin(waiting.next().value);
+    yield [first.node, outcome];
+  }
+}
+
 async function find(work: Work, node: SwitchNode, undoDrift: boolean): Promise<Finding> {
-  const { network, book, timeout } = work;
+  const { network, book } = work;
+  const until = performance.now() + work.timeout;
+  const timeout = (): number => Math.max(1, until - performance.now());
   let client: P4RuntimeClient | undefined;
   try {
     client = await P4RuntimeClient.connect(
       { address: node.target, deviceId: node.deviceId, ...(node.tls === undefined ? {} : { tls: node.tls }) },
-      { timeout },
+      { timeout: timeout() },
     );
     const { p4info, deviceConfig } = network.loadable;
-    const cookie = await client.getCookie({ timeout });
+    // One answer by the server may come from somebody who answers nothing else.
+    const cookie = await client.getCookie({ timeout: timeout() });
     if (cookie !== cookieOf(p4info, deviceConfig)) return { kind: "otherProgram", client, cookie };
     const schema = await client.useProgram(p4info);
     const intent = book.intentOf(node.name, schema, client.apiVersion);
@@ -136,8 +165,7 @@ Example:
       const work = await workOf("diff", values);
       let isClean = true;
       let hasFailed = false;
-      for (const node of work.switches) {
-        const found = await find(work, node, values["undo-drift"]);
+      for await (const [node, found] of eachSwitch(work, (node) => find(work, node, values["undo-drift"]))) {
         if (found.kind === "read" && found.plan.updates === 0) {
           print(values.json, node, found, []);
         } else {
@@ -245,24 +273,36 @@ interface ApplyOptions {
 
 async function applyAll(work: Work, options: ApplyOptions): Promise<void> {
   const failures: string[] = [];
-  for (const node of work.switches) {
-    const outcome = await applyOne(work, node, options);
-    if (outcome !== undefined) failures.push(`${node.name}: ${outcome}`);
+  const progress = new Progress();
+  for await (const [node, outcome] of eachSwitch(work, (node) => applyOne(work, node, options, progress))) {
+    progress.clear();
+    if (outcome.kind === "failed") failures.push(`${node.name}: ${outcome.reason}`);
+    else if (outcome.kind === "written") process.stdout.write(`${outcome.line}\n`);
+    else {
+      print(options.json, node, outcome.found, planLines(outcome.found));
+      await outcome.found.client.close();
+    }
   }
   if (failures.length > 0) throw new EnvironmentError(failures.join("\n"));
 }
 
-/** @returns why it could not be done. */
-async function applyOne(work: Work, node: SwitchNode, options: ApplyOptions): Promise<string | undefined> {
-  const progress = new Progress();
+type Applied =
+  | { readonly kind: "failed"; readonly reason: string }
+  | { readonly kind: "written"; readonly line: string }
+  /** What would be written. */
+  | { readonly kind: "planned"; readonly found: Exclude<Finding, { readonly kind: "failed" }> };
+
+async function applyOne(
+  work: Work,
+  node: SwitchNode,
+  options: ApplyOptions,
+  progress: Progress,
+): Promise<Applied> {
   let found = await find(work, node, options.undoDrift);
-  if (found.kind === "failed") return found.reason;
+  if (found.kind === "failed") return found;
+  if (options.dryRun) return { kind: "planned", found };
   const { client } = found;
   try {
-    if (options.dryRun) {
-      print(options.json, node, found, planLines(found));
-      return undefined;
-    }
     let pushed = false;
     if (found.kind === "otherProgram" || found.plan.updates > 0)
       await takeOver(client, node, work, options.force);
@@ -280,20 +320,17 @@ async function applyOne(work: Work, node: SwitchNode, options: ApplyOptions): Pr
     await applyPlan(client, plan, {
       onProgress: (done, all) => progress.show(`${node.name}: ${done} of ${all} updates`),
     });
-    progress.clear();
     const drift = options.undoDrift ? 0 : difference.foreign.length;
     const figures = { switch: node.name, pushed, written: plan.updates, drift };
-    process.stdout.write(
-      options.json
-        ? `${JSON.stringify(figures)}\n`
-        : `${node.name}: ${pushed ? "program loaded, " : ""}${plan.updates} ${plan.updates === 1 ? "update" : "updates"} written${drift === 0 ? "" : `, ${drift} entries of somebody else left`}\n`,
-    );
-    return undefined;
+    const line = options.json
+      ? JSON.stringify(figures)
+      : `${node.name}: ${pushed ? "program loaded, " : ""}${plan.updates} ${plan.updates === 1 ? "update" : "updates"} written${drift === 0 ? "" : `, ${drift} entries of somebody else left`}`;
+    return { kind: "written", line };
   } catch (error) {
-    if (error instanceof P4RuntimeError || error instanceof EnvironmentError) return error.message;
+    if (error instanceof P4RuntimeError || error instanceof EnvironmentError)
+      return { kind: "failed", reason: error.message };
     throw error;
   } finally {
-    progress.clear();
     await client.close();
   }
 }
@@ -315,8 +352,7 @@ Example:
       const rows: (readonly string[])[] = [["switch", "address", "server", "controller", "state"]];
       const dropped: (readonly [string, ReadonlyMap<string, bigint>])[] = [];
       let hasFailed = false;
-      for (const node of work.switches) {
-        const found = await find(work, node, false);
+      for await (const [node, found] of eachSwitch(work, (node) => find(work, node, false))) {
         hasFailed ||= found.kind === "failed";
         const drained = work.state.drained.includes(node.name);
         if (found.kind === "failed") {
@@ -358,13 +394,40 @@ Example:
   },
 };
 
+/** Asks the controller that steers. @throws UserError, EnvironmentError */
+async function askController(
+  address: string,
+  what: "drain" | "restore",
+  name: string,
+  token: string,
+  timeout: number,
+): Promise<void> {
+  const url = `http://${address}/${what}/${encodeURIComponent(name)}`;
+  let response: Response;
+  let text: string;
+  try {
+    const headers = { authorization: `Bearer ${token}` };
+    response = await fetch(url, { method: "POST", headers, signal: AbortSignal.timeout(timeout) });
+    text = (await response.text()).trim();
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new EnvironmentError(`the controller at ${address} cannot be asked: ${reason}`);
+  }
+  if (response.ok) return;
+  if (response.status === 400) throw new UserError(text);
+  throw new EnvironmentError(`the controller at ${address} refuses: ${text}`);
+}
+
 export const drain: Verb = {
   help: `Usage: gradplane drain SWITCH ... --topology FILE [--restore] [--take-over] [--json]
 
 Keeps traffic off switches: other switches' paths avoid them where there is another way. That is remembered, until
---restore brings them back. A controller that runs is asked by its web page instead.
+--restore brings them back. A controller that runs is asked instead: name its page and give its token.
 
   --restore         take the switches into use again
+  --controller ADDR HOST:PORT of the page of the controller that steers the switches; no --topology is needed
+  --token-file FILE the token that it printed, or was given
   --take-over       even if another controller is primary
 ${OPTIONS_HELP}
 
@@ -374,10 +437,19 @@ Example:
     const { values, positionals } = parse("drain", args, {
       ...OPTIONS,
       restore: { type: "boolean", default: false },
+      controller: { type: "string" },
+      "token-file": { type: "string" },
       "take-over": { type: "boolean", default: false },
     });
     if (positionals.length === 0)
       throw new UserError("name a switch: gradplane drain SWITCH --topology FILE");
+    if (values.controller !== undefined) {
+      const token = values["token-file"] === undefined ? "" : secretOf(values["token-file"]);
+      const timeout = wholeNumber("timeout", values.timeout, 1, 600_000);
+      for (const name of positionals)
+        await askController(values.controller, values.restore ? "restore" : "drain", name, token, timeout);
+      return;
+    }
     await reportingNetwork(async () => {
       const work = await workOf("drain", values, (state, { topology, path }) => {
         const unknown = positionals.find((name) => !topology.switches.some((s) => s.name === name));

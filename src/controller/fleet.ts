@@ -1,14 +1,16 @@
 import { randomInt } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   type BackoffOptions,
+  type Clock,
   cookieOf,
   type Entity,
+  machineClock,
   type P4RuntimeClient,
   P4RuntimeWriteError,
   SteadyClient,
   type SteadyState,
+  type Transport,
 } from "../p4runtime/index.ts";
 import { differenceOf } from "./diff.ts";
 import { FleetJobs, type JobNotice } from "./fleetjobs.ts";
@@ -42,6 +44,11 @@ export interface FleetOptions extends Omit<Intentions, "outage" | "placements"> 
   /** Higher wins; the clock's milliseconds when absent, so that a controller that starts again takes over. */
   readonly electionId?: bigint;
   readonly onNotice?: (notice: FleetNotice) => void;
+  readonly clock?: Clock;
+  /** How a switch is reached; by gRPC unless given. */
+  readonly transport?: (node: SwitchNode) => Transport;
+  /** Numbers from 0 to 1, for the jitter of waits. */
+  readonly random?: () => number;
 }
 
 /** What happened, for logs. */
@@ -76,6 +83,10 @@ interface Steered {
   state: SwitchState;
   /** What is on the switch, as far as this controller knows; undefined when it has to look. */
   mirror: readonly Entity[] | undefined;
+  /** It has answered, and is being made what it should be. */
+  isPreparing: boolean;
+  /** Why it could not be had when that was tried last. */
+  failure: { readonly reason: string; readonly whilePreparing: boolean } | undefined;
   isWorking: boolean;
   /** What is wanted has changed since the work began. */
   isStale: boolean;
@@ -85,6 +96,11 @@ interface Steered {
   failures: number;
   drift: number;
 }
+
+/** Milliseconds between two looks at whether a switch has come. */
+const LOOK = 20;
+/** Milliseconds in which a switch that has just been connected says which program it has. */
+const ANSWER = 2000;
 
 /**
  * Keeps many switches as they should be. What should be is computed anew whenever something changes (a switch is lost or comes back, one is
@@ -97,6 +113,7 @@ export class Fleet {
   readonly #stop = new AbortController();
   readonly #loops = new Set<Promise<void>>();
   readonly #electionId: bigint;
+  readonly #clock: Clock;
   #jobs: FleetJobs | undefined;
   readonly #probes: LinkProbes | undefined;
   readonly #listening = new WeakSet<P4RuntimeClient>();
@@ -108,13 +125,14 @@ export class Fleet {
   private constructor(options: FleetOptions, state: ControllerState) {
     this.#options = options;
     this.#state = state;
+    this.#clock = options.clock ?? machineClock;
     this.#electionId = options.electionId ?? BigInt(Date.now());
     // A few loops for each switch wait for its end: as many as there are switches, and no leak.
     setMaxListeners(0, this.#stop.signal);
     const { probes, program, topology } = options;
     const hasProbes = program.p4info.tables.some((table) => table.preamble?.name === PROBE_TABLE);
     if (hasProbes && probes !== "off")
-      this.#probes = new LinkProbes(topology, randomInt(2 ** 32), performance.now(), probes);
+      this.#probes = new LinkProbes(topology, randomInt(2 ** 32), this.#clock.now(), probes);
     this.#book = this.#newBook();
   }
 
@@ -165,6 +183,29 @@ export class Fleet {
       failures,
       drift,
     }));
+  }
+
+  /**
+   * Resolves with nothing as soon as one switch can be steered, or belongs to another controller. When after some milliseconds none can, and
+   * none is being made ready for the first time, resolves with the reason for each: most likely all of them have the same, such as a wrong
+   * certificate, a wrong address, or a program that they refuse.
+   */
+  async firstLook(timeout: number): Promise<ReadonlyMap<string, string> | undefined> {
+    const until = this.#clock.now() + timeout;
+    for (;;) {
+      const all = [...this.#switches.values()];
+      const isReached = all.some(({ state }) => state.kind === "ready" || state.kind === "deposed");
+      if (isReached || all.length === 0 || this.#stop.signal.aborted) return undefined;
+      const mayCome = all.some((s) => s.isPreparing && s.failure?.whilePreparing !== true);
+      if (this.#clock.now() >= until && !mayCome)
+        return new Map(
+          all.map(({ node, failure }) => [
+            node.name,
+            failure?.reason ?? `${node.target} has not answered for ${timeout} ms`,
+          ]),
+        );
+      await this.#clock.sleep(LOOK, this.#stop.signal);
+    }
   }
 
   /** Keeps traffic off a switch where there is another way, until it is restored. @throws TopologyError, StateError */
@@ -220,7 +261,7 @@ export class Fleet {
         },
         settle: (name) => this.#settle(name),
         save: () => this.#save(),
-        now: () => performance.now(),
+        clock: this.#clock,
       },
     });
   }
@@ -247,10 +288,14 @@ export class Fleet {
   }
 
   #add(node: SwitchNode): void {
-    const { backoff } = this.#options;
+    const { backoff, transport, random } = this.#options;
     const steady = SteadyClient.open({
       address: node.target,
       deviceId: node.deviceId,
+      clock: this.#clock,
+      patience: ANSWER,
+      ...(transport === undefined ? {} : { transport: () => transport(node) }),
+      ...(random === undefined ? {} : { random }),
       ...(node.tls === undefined ? {} : { tls: node.tls }),
       ...(backoff === undefined ? {} : { backoff }),
       electionId: () => this.#electionId,
@@ -262,6 +307,8 @@ export class Fleet {
       steady,
       state: { kind: "connecting" },
       mirror: undefined,
+      isPreparing: false,
+      failure: undefined,
       isWorking: false,
       isStale: false,
       waiters: [],
@@ -276,7 +323,10 @@ export class Fleet {
   async #prepare(node: SwitchNode, client: P4RuntimeClient, signal: AbortSignal): Promise<void> {
     const { p4info, deviceConfig } = this.#options.program;
     if (!client.isPrimary) return;
-    const isLoaded = (await client.getCookie({ signal })) === cookieOf(p4info, deviceConfig);
+    const cookie = await client.getCookie({ signal, timeout: ANSWER });
+    const steered = this.#switches.get(node.name);
+    if (steered !== undefined) steered.isPreparing = true;
+    const isLoaded = cookie === cookieOf(p4info, deviceConfig);
     if (isLoaded) await client.useProgram(p4info);
     else {
       // Its registers are empty: a job that this or another controller had there has to move.
@@ -291,6 +341,8 @@ export class Fleet {
     if (steered === undefined || this.#stop.signal.aborted) return;
     switch (state.kind) {
       case "ready":
+        steered.failure = undefined;
+        steered.isPreparing = false;
         this.#become(
           steered,
           state.isPrimary ? { kind: "ready", entries: steered.mirror?.length ?? 0 } : { kind: "deposed" },
@@ -299,6 +351,8 @@ export class Fleet {
         return;
       case "waiting":
         steered.mirror = undefined;
+        steered.failure = { reason: state.reason.message, whilePreparing: steered.isPreparing };
+        steered.isPreparing = false;
         this.#become(steered, { kind: "lost", reason: state.reason.message });
         return;
       default:
@@ -313,7 +367,7 @@ export class Fleet {
     const reason = state.kind === "lost" ? { reason: state.reason } : {};
     const { name } = steered.node;
     this.#notice({ kind: "switch", name, state: state.kind, ...reason });
-    this.#probed(this.#probes?.switched(name, state.kind === "ready", performance.now()));
+    this.#probed(this.#probes?.switched(name, state.kind === "ready", this.#clock.now()));
     if (state.kind !== "ready") this.#answer(steered, new Error(`${name} is ${state.kind}`));
     this.#replan();
     if (state.kind === "ready") this.#jobs?.switched(name, true);
@@ -417,7 +471,7 @@ export class Fleet {
   async #inspect(): Promise<void> {
     const { signal } = this.#stop;
     for (;;) {
-      await sleep(this.#options.inspect ?? 30_000, undefined, { signal }).catch(() => {});
+      await this.#clock.sleep(this.#options.inspect ?? 30_000, signal);
       if (signal.aborted) return;
       for (const steered of this.#switches.values()) {
         const { client } = steered.steady;
@@ -448,8 +502,8 @@ export class Fleet {
     const { signal } = this.#stop;
     if (probes === undefined || !Number.isFinite(probes.wakeAt)) return;
     while (!signal.aborted) {
-      await sleep(Math.max(0, probes.wakeAt - performance.now()), undefined, { signal }).catch(() => {});
-      if (!signal.aborted) this.#probed(probes.tick(performance.now()));
+      await this.#clock.sleep(Math.max(0, probes.wakeAt - this.#clock.now()), signal);
+      if (!signal.aborted) this.#probed(probes.tick(this.#clock.now()));
     }
   }
 
@@ -464,7 +518,7 @@ export class Fleet {
         for await (const { payload, metadata } of client.packets({ signal: this.#stop.signal })) {
           const port = Number(metadata.ingress_port ?? -1n);
           if (jobs?.packetIn(name, payload) === true) continue;
-          this.#probed(probes?.packetIn(name, port, payload, performance.now()));
+          this.#probed(probes?.packetIn(name, port, payload, this.#clock.now()));
         }
       } catch {
         // The steady client connects again, and then there is another one to listen to.
@@ -507,7 +561,7 @@ export class Fleet {
     const { heartbeat = 500, silence = 5000 } = this.#options;
     const { signal } = this.#stop;
     for (;;) {
-      await sleep(heartbeat, undefined, { signal }).catch(() => {});
+      await this.#clock.sleep(heartbeat, signal);
       if (signal.aborted) return;
       const client = this.#switches.get(name)?.steady.client;
       if (client === undefined) continue;

@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { JobLayout } from "../host/libra/layout.ts";
-import type { P4RuntimeClient } from "../p4runtime/index.ts";
+import type { Clock, P4RuntimeClient } from "../p4runtime/index.ts";
 import { ModeId } from "../wire/aggregation.ts";
 import type { Target } from "./failover.ts";
 import type { Placement } from "./jobs.ts";
@@ -26,8 +25,7 @@ export interface JobSwitches {
   settle(name: string): Promise<void>;
   /** Resolves when what is decided would survive this process; rejects when it cannot be saved now. */
   save(): Promise<void>;
-  /** Milliseconds. */
-  now(): number;
+  readonly clock: Clock;
 }
 
 /** What happened to jobs, for logs. */
@@ -83,7 +81,7 @@ export class FleetJobs {
       if (state.generations[placement.job] === placement.generation)
         this.#written.set(placement.job, placement);
     }
-    this.#carryOut(this.#desk.resume(jobs, placements, switches.now()));
+    this.#carryOut(this.#desk.resume(jobs, placements, switches.clock.now()));
     for (const record of jobs) {
       const placement = this.#written.get(record.number);
       if (placement !== undefined) this.#tell(record, placement);
@@ -157,13 +155,17 @@ export class FleetJobs {
   }
 
   #now(): number {
-    return this.#options.switches.now();
+    return this.#options.switches.clock.now();
+  }
+
+  #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+    return this.#options.switches.clock.sleep(milliseconds, signal);
   }
 
   async #tick(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const wait = Math.min(this.#desk.wakeAt - this.#now(), 60_000);
-      await sleep(Math.max(1, wait), undefined, { signal: this.#wake.signal }).catch(() => {});
+      await this.#sleep(Math.max(1, wait), this.#wake.signal);
       if (this.#stop.signal.aborted) return;
       if (this.#wake.signal.aborted) this.#wake = new AbortController();
       this.#add(this.#desk.tick(this.#now()));
@@ -197,7 +199,7 @@ export class FleetJobs {
       } catch (error) {
         if (signal.aborted) return;
         this.#options.onNotice({ kind: "saveFailed", reason: text(error) });
-        await sleep(RETRY, undefined, { signal }).catch(() => {});
+        await this.#sleep(RETRY, signal);
       }
     }
   }
@@ -278,7 +280,8 @@ export class FleetJobs {
         if (client === undefined) throw new Error(`${on} is not connected`);
         if (reset.hasFailed) throw new Error(`${on} does not answer the reset of slots`);
         for (const frame of reset.poll(this.#now())) client.sendPacket(frame, { egress_port: 0, submit: 1 });
-        await sleep(1, undefined, { signal: this.#stop.signal });
+        await switches.clock.sleep(1, this.#stop.signal);
+        this.#stop.signal.throwIfAborted();
       }
     } finally {
       this.#resets.delete(on);
@@ -295,7 +298,7 @@ export class FleetJobs {
   /** A switch that failed to take a job may take the next, after a while. */
   async #forgive(name: string): Promise<void> {
     const { signal } = this.#stop;
-    await sleep(RETRY, undefined, { signal }).catch(() => {});
+    await this.#sleep(RETRY, signal);
     if (!signal.aborted && this.#options.switches.clientOf(name) !== undefined) this.switched(name, true);
   }
 }

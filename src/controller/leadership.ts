@@ -18,6 +18,8 @@ export interface LeadershipOptions {
   readonly prefix?: string;
   /** Seconds without etcd after which another controller may lead: 3. */
   readonly ttl?: number;
+  /** Where etcd asks who one is. */
+  readonly auth?: { readonly username: string; readonly password: string };
   /** Own name, for people. */
   readonly name?: string;
 }
@@ -63,6 +65,7 @@ export class Leadership {
     const { Etcd3 } = await import("etcd3");
     const client = new Etcd3({
       hosts: [...options.hosts],
+      ...(options.auth === undefined ? {} : { auth: options.auth }),
       dialTimeout: TIMEOUT,
       defaultCallOptions: (context) => (context.isStream ? {} : { deadline: Date.now() + TIMEOUT }),
     });
@@ -71,7 +74,8 @@ export class Leadership {
       await asked(() => client.get(`${leadership.#prefix}/state`).string());
     } catch (error) {
       client.close();
-      throw error;
+      if (!(error instanceof StateError)) throw error;
+      throw new StateError(`${error.message} (${options.hosts.join(", ")})`);
     }
     return leadership;
   }

@@ -5,7 +5,10 @@ import { type LinkEnd, type LinkNode, linkName } from "./topology.ts";
 export interface LinkWatchOptions {
   /** Between two probes of one direction: 100. */
   readonly interval?: number;
-  /** Probes in a row that must be lost before a link is down: 3. One counts as lost when it has not arrived half an interval after it was sent. */
+  /**
+   * Probes in a row that must be lost before a link is down: 3. One counts as lost when it has not arrived half an interval after it was sent.
+   * Where one is lost the next ones follow at half the interval, so that three are lost after two and a half intervals.
+   */
   readonly misses?: number;
   /** Probes in a row that must arrive before it is up again: 3; doubled each time that it goes down soon after. */
   readonly arrivals?: number;
@@ -62,7 +65,7 @@ export class LinkWatch {
   readonly #arrivals: number;
   readonly #calm: number;
   #wakeAt: number;
-  /** Every second wake-up sends; the ones between only look. */
+  /** Every second wake-up sends; the ones between look, and send where one was lost. */
   #isSending = false;
 
   constructor(links: readonly LinkNode[], now: number, options: LinkWatchOptions = {}) {
@@ -130,27 +133,30 @@ export class LinkWatch {
       if (!this.#isWatched(watched)) continue;
       for (const direction of watched.directions) {
         const silence = now - direction.heardAt;
-        if (silence > (this.#misses + 0.25) * this.#interval) {
+        // The first lost one was sent an interval after the last that arrived, the others half an interval apart.
+        if (silence > (this.#misses / 2 + 0.75) * this.#interval) {
           direction.run = 0;
           if (watched.isUp) actions.push(this.#goesDown(watched, direction, now));
         }
       }
       if (watched.isUp && watched.flaps > 0 && now - watched.changedAt >= this.#calm) watched.flaps = 0;
     }
-    return [...actions, ...this.#probes()];
+    return [...actions, ...this.#probes(now)];
   }
 
-  #probes(): readonly LinkAction[] {
+  #probes(now: number): readonly LinkAction[] {
     this.#isSending = !this.#isSending;
-    if (!this.#isSending) return [];
-    return this.#links
-      .filter((watched) => this.#isWatched(watched))
-      .flatMap(({ directions }) =>
-        directions.map((direction): LinkAction => {
-          direction.sent++;
-          return { kind: "probe", from: direction.from, sequence: direction.sent };
-        }),
-      );
+    const actions: LinkAction[] = [];
+    for (const watched of this.#links) {
+      if (!this.#isWatched(watched)) continue;
+      for (const direction of watched.directions) {
+        const isSuspect = watched.isUp && now - direction.heardAt > 1.25 * this.#interval;
+        if (!this.#isSending && !isSuspect) continue;
+        direction.sent++;
+        actions.push({ kind: "probe", from: direction.from, sequence: direction.sent });
+      }
+    }
+    return actions;
   }
 
   #goesDown(watched: Watched, direction: Direction, now: number): LinkAction {

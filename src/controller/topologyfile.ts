@@ -112,7 +112,7 @@ function switchOf(name: string, value: unknown, folder: string): SwitchNode {
 }
 
 function tlsOf(value: unknown, what: string, folder: string): TlsOptions {
-  const tls = recordOf(value, `${what}: tls`, ["ca", "certificate", "key", "serverName"]);
+  const tls = recordOf(value, `${what}: tls`, ["ca", "certificate", "key", "passphrase", "serverName"]);
   const file = (name: "ca" | "certificate" | "key"): { readonly [name: string]: Buffer } => {
     if (tls[name] === undefined) return {};
     const path = resolve(folder, textOf(tls[name], `${what}: tls.${name}`));
@@ -128,6 +128,9 @@ function tlsOf(value: unknown, what: string, folder: string): TlsOptions {
     ...file("ca"),
     ...file("certificate"),
     ...file("key"),
+    ...(tls.passphrase === undefined
+      ? {}
+      : { passphrase: textOf(tls.passphrase, `${what}: tls.passphrase`) }),
     ...(tls.serverName === undefined
       ? {}
       : { serverName: textOf(tls.serverName, `${what}: tls.serverName`) }),

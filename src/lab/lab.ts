@@ -255,6 +255,11 @@ export class Lab {
     return true;
   }
 
+  /** An application has heard something: what waits for it by promises goes on before the next event happens. */
+  tell(): void {
+    this.#told = true;
+  }
+
   #wire(name: string, options: LinkOptions, arrive: (frame: Uint8Array) => void): Wire {
     const wire = new Wire(name, this, options, (frame) => {
       this.hops++;

@@ -87,10 +87,13 @@ function hint(details: string, usesTls: boolean): string {
   const known = HINTS.find(([words]) => words.test(details));
   if (known !== undefined) return ` (${known[1]})`;
   if (usesTls) {
-    if (/wrong version number|packet length too long|ECONNRESET|socket disconnected/i.test(details))
+    if (/wrong version number|packet length too long/i.test(details))
       return " (TLS failed: the server seems to speak plain text)";
     if (/certificate|altname|CERT_|SSL|TLS/i.test(details))
       return " (TLS failed: the certificate was not accepted)";
+    // In TLS 1.3 a server hears of the client's certificate when that believes itself connected.
+    if (/ECONNRESET|socket disconnected|no connection: Failed to connect/i.test(details))
+      return " (TLS failed: the server ended the connection; it speaks plain text, or does not take the client's certificate)";
     return "";
   }
   return /no connection: Failed to connect/.test(details)

@@ -28,6 +28,7 @@ import { requestsOf } from "./sequence.ts";
 import { identifyServer, type ServerKind, type ServerProfile, serverProfile } from "./server-profile.ts";
 import { P4RuntimeService } from "./service.ts";
 import { type ArbitrationState, Session } from "./session.ts";
+import type { Transport } from "./transport.ts";
 import { type BatchOutcome, failedBatch, readError, reasonOf, statusOf } from "./write-outcome.ts";
 
 /** Updates in one request. The errors of more than about 400 would not fit into one HTTP/2 header of Node. */
@@ -50,6 +51,8 @@ export interface ClientOptions extends ConnectionOptions {
   readonly timeout?: number;
   /** Packets from the switch, and digests, notifications and refusals, that may wait to be read: 1024 each. Further ones are dropped and counted. */
   readonly packetQueue?: number;
+  /** How calls reach the switch; by gRPC unless given. */
+  readonly transport?: () => Transport;
   /** Called with each answer to arbitration and each change of the primary. */
   readonly onArbitration?: (state: ArbitrationState) => void;
   /** Called when the switch refuses a packet or another stream message; `streamRefusals` then stays empty. */
@@ -99,7 +102,7 @@ export class P4RuntimeClient {
   readonly address: string;
   readonly deviceId: bigint;
   readonly role: string;
-  readonly #connection: Connection;
+  readonly #connection: Transport;
   readonly #session: Session;
   readonly #timeout: number | undefined;
   readonly #givenServer: ServerKind | undefined;
@@ -115,7 +118,7 @@ export class P4RuntimeClient {
     this.role = options.role ?? "";
     this.#timeout = options.timeout;
     this.#givenServer = options.server;
-    this.#connection = new Connection(options);
+    this.#connection = options.transport?.() ?? new Connection(options);
     this.#session = new Session(this.#connection, {
       deviceId: this.deviceId,
       role: this.role,

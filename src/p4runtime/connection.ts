@@ -1,4 +1,6 @@
+import { createSecureContext } from "node:tls";
 import {
+  type ChannelCredentials,
   Client,
   type ClientDuplexStream,
   type ClientOptions,
@@ -12,6 +14,7 @@ import { callError, P4RuntimeError } from "./call-error.ts";
 import { Code } from "./code.ts";
 import type { Method } from "./method.ts";
 import { P4RuntimeService, type StreamChannel } from "./service.ts";
+import type { Transport } from "./transport.ts";
 
 /** Certificates in PEM. */
 export interface TlsOptions {
@@ -20,6 +23,8 @@ export interface TlsOptions {
   /** The client's own certificate and key, where the server asks for them. */
   readonly certificate?: Buffer;
   readonly key?: Buffer;
+  /** Of the key, where that is encrypted. */
+  readonly passphrase?: string;
   /** The name in the server's certificate, when it is not the host name of the address. */
   readonly serverName?: string;
 }
@@ -46,7 +51,7 @@ export interface ConnectionOptions {
 const DEFAULT_KEEPALIVE = 330_000;
 
 /** A gRPC connection to one switch: calls with deadlines and errors that name the address. It knows nothing of P4Runtime's rules. */
-export class Connection {
+export class Connection implements Transport {
   readonly address: string;
   readonly #client: Client;
   readonly #usesTls: boolean;
@@ -67,9 +72,7 @@ export class Connection {
         : { "grpc.ssl_target_name_override": tls.serverName, "grpc.default_authority": tls.serverName }),
     };
     const channelCredentials =
-      tls === undefined
-        ? credentials.createInsecure()
-        : credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.certificate ?? null);
+      tls === undefined ? credentials.createInsecure() : tlsCredentials(options.address, tls);
     this.#client = new Client(options.address, channelCredentials, channel);
   }
 
@@ -169,6 +172,11 @@ export class Connection {
     return callError(error, this.address, "StreamChannel", this.#usesTls);
   }
 
+  after(milliseconds: number, what: () => void): () => void {
+    const timer = setTimeout(what, milliseconds);
+    return () => clearTimeout(timer);
+  }
+
   /** Running calls fail; further ones are refused. */
   close(): void {
     this.#isClosed = true;
@@ -187,6 +195,34 @@ export class Connection {
       return new P4RuntimeError(Code.CANCELLED, this.address, name, "it was aborted", signal.reason);
     return callError(error, this.address, name, this.#usesTls);
   }
+}
+
+/** @throws P4RuntimeError when a certificate or key is none, or the passphrase is another's */
+function tlsCredentials(address: string, tls: TlsOptions): ChannelCredentials {
+  const { ca, certificate: cert, key, passphrase } = tls;
+  try {
+    return credentials.createFromSecureContext(
+      createSecureContext({
+        ...(ca === undefined ? {} : { ca }),
+        ...(cert === undefined ? {} : { cert }),
+        ...(key === undefined ? {} : { key }),
+        ...(passphrase === undefined ? {} : { passphrase }),
+      }),
+    );
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new P4RuntimeError(Code.INVALID_ARGUMENT, address, "TLS", keyProblem(reason, passphrase), error);
+  }
+}
+
+/** OpenSSL's words do not say which file is meant. */
+function keyProblem(reason: string, passphrase: string | undefined): string {
+  if (/bad decrypt|interrupted or cancelled/i.test(reason))
+    return passphrase === undefined
+      ? "the key of the certificate is encrypted, and there is no passphrase"
+      : "the passphrase does not open the key of the certificate";
+  if (/key values mismatch/i.test(reason)) return "the key is not that of the certificate";
+  return `a certificate or key cannot be used: ${reason}`;
 }
 
 export function isServiceError(error: unknown): error is ServiceError {

@@ -28,6 +28,7 @@ export {
   UPDATES_PER_REQUEST,
   type WriteOptions,
 } from "./client.ts";
+export { type Clock, machineClock } from "./clock.ts";
 export { Code, type CodeName, codeName } from "./code.ts";
 export type { CallOptions, TlsOptions } from "./connection.ts";
 export { cookieOf } from "./cookie.ts";
@@ -73,3 +74,4 @@ export { P4RuntimeService } from "./service.ts";
 export type { ArbitrationState } from "./session.ts";
 export { SteadyClient, type SteadyOptions, type SteadyState } from "./steady-client.ts";
 export { bigintOf, bytesOf, canonicalBytes, type Value } from "./values.ts";
+export type { MessageStream, Transport } from "./transport.ts";

@@ -3,7 +3,7 @@ import type { Any } from "../p4info/generated/any.ts";
 import type { Init } from "../p4info/message/descriptor.ts";
 import { P4RuntimeError } from "./call-error.ts";
 import { Code } from "./code.ts";
-import type { CallOptions, Connection } from "./connection.ts";
+import type { CallOptions } from "./connection.ts";
 import { electionIdOf } from "./election-id.ts";
 import type {
   DigestList,
@@ -16,7 +16,7 @@ import type {
   Uint128,
 } from "./proto/generated/p4runtime.ts";
 import { BoundedQueue } from "./queue.ts";
-import type { StreamChannel } from "./service.ts";
+import type { MessageStream, Transport } from "./transport.ts";
 
 /** What the switch says of the election. */
 export interface ArbitrationState {
@@ -53,9 +53,9 @@ export class Session {
   readonly digests: BoundedQueue<DigestList>;
   readonly idleTimeouts: BoundedQueue<IdleTimeoutNotification>;
   readonly refusals: BoundedQueue<StreamError>;
-  readonly #connection: Connection;
+  readonly #connection: Transport;
   readonly #options: SessionOptions;
-  #stream: StreamChannel | undefined;
+  #stream: MessageStream | undefined;
   #end: P4RuntimeError | undefined;
   #isClosed = false;
   #streamClosed: Promise<void> = Promise.resolve();
@@ -64,7 +64,7 @@ export class Session {
   #waiters: Waiter[] = [];
   #streamErrors = 0;
 
-  constructor(connection: Connection, options: SessionOptions) {
+  constructor(connection: Transport, options: SessionOptions) {
     this.#connection = connection;
     this.#options = options;
     this.packets = new BoundedQueue(options.packetQueue);
@@ -96,7 +96,7 @@ export class Session {
     if (isSame && this.#state !== undefined) return Promise.resolve(this.#state);
     return new Promise((resolve, reject) => {
       const settle = (): void => {
-        clearTimeout(timer);
+        cancel();
         options.signal?.removeEventListener("abort", abort);
         this.#waiters = this.#waiters.filter((other) => other !== waiter);
       };
@@ -110,12 +110,10 @@ export class Session {
           reject(error);
         },
       };
-      const timer = setTimeout(
-        () =>
-          waiter.reject(
-            this.#failed(Code.DEADLINE_EXCEEDED, `no answer to arbitration within ${options.timeout} ms`),
-          ),
-        options.timeout,
+      const cancel = this.#connection.after(options.timeout, () =>
+        waiter.reject(
+          this.#failed(Code.DEADLINE_EXCEEDED, `no answer to arbitration within ${options.timeout} ms`),
+        ),
       );
       const abort = (): void => waiter.reject(this.#failed(Code.CANCELLED, "it was aborted"));
       options.signal?.addEventListener("abort", abort, { once: true });
@@ -152,7 +150,7 @@ export class Session {
     await this.#streamClosed;
   }
 
-  #open(): StreamChannel {
+  #open(): MessageStream {
     const stream = this.#connection.stream();
     stream.on("data", (message: StreamMessageResponse) => this.#message(message));
     // Without a listener the error event would end the process.

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { Backoff, type BackoffOptions } from "./backoff.ts";
 import { type ClientOptions, P4RuntimeClient } from "./client.ts";
+import { type Clock, machineClock } from "./clock.ts";
 import type { ArbitrationState } from "./session.ts";
 
 /** Where a steady client stands. */
@@ -21,6 +21,9 @@ export interface SteadyOptions extends Omit<ClientOptions, "onDisconnect"> {
   readonly prepare?: (client: P4RuntimeClient, signal: AbortSignal) => Promise<void>;
   readonly onState?: (state: SteadyState) => void;
   readonly backoff?: BackoffOptions;
+  /** Milliseconds in which a switch has to answer the first calls, for the attempt not to have failed: 10,000. */
+  readonly patience?: number;
+  readonly clock?: Clock;
   /** Numbers from 0 to 1, for the jitter. */
   readonly random?: () => number;
 }
@@ -36,6 +39,7 @@ export interface SteadyOptions extends Omit<ClientOptions, "onDisconnect"> {
 export class SteadyClient {
   readonly #options: SteadyOptions;
   readonly #backoff: Backoff;
+  readonly #clock: Clock;
   readonly #stop = new AbortController();
   readonly #end: Promise<void>;
   #client: P4RuntimeClient | undefined;
@@ -46,6 +50,7 @@ export class SteadyClient {
 
   private constructor(options: SteadyOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? machineClock;
     this.#backoff = new Backoff(options.backoff ?? {}, options.random ?? Math.random);
     this.#end = this.#run();
   }
@@ -105,7 +110,7 @@ export class SteadyClient {
       try {
         this.#tell({ kind: "connecting", attempt: this.#backoff.failures + 1 });
         reason = await this.#attempt(() => {
-          readyAt = performance.now();
+          readyAt = this.#clock.now();
         });
       } catch (error) {
         reason = error instanceof Error ? error : new Error(String(error));
@@ -113,16 +118,17 @@ export class SteadyClient {
       await this.#client?.close();
       this.#client = undefined;
       if (signal.aborted) break;
-      const retryIn = this.#backoff.next(readyAt === undefined ? 0 : performance.now() - readyAt);
+      const retryIn = this.#backoff.next(readyAt === undefined ? 0 : this.#clock.now() - readyAt);
       this.#tell({ kind: "waiting", reason, retryIn });
-      await sleep(retryIn, undefined, { signal }).catch(() => {});
+      await this.#clock.sleep(retryIn, signal);
     }
     this.#tell({ kind: "closed" });
   }
 
   /** One connection from its beginning to its end; resolves with the reason of the end. */
   async #attempt(onReady: () => void): Promise<Error> {
-    const { electionId, prepare, ...options } = this.#options;
+    const { electionId, prepare, patience, ...options } = this.#options;
+    const timely = patience === undefined ? {} : { timeout: patience };
     const { signal } = this.#stop;
     const broken = new AbortController();
     const lost = new Promise<Error>((resolve) => {
@@ -140,10 +146,10 @@ export class SteadyClient {
         onDisconnect: (error) => this.#onDisconnect(error),
         onArbitration: (state) => this.#arbitrated(state),
       },
-      { signal: both },
+      { signal: both, ...timely },
     );
     const client = this.#client;
-    await client.arbitrate(electionId(), { signal: both });
+    await client.arbitrate(electionId(), { signal: both, ...timely });
     await prepare?.(client, both);
     if (broken.signal.aborted) return broken.signal.reason;
     this.#connects++;

@@ -21,8 +21,9 @@ export const TARGET_OPTIONS = {
   ca: { type: "string" },
   cert: { type: "string" },
   key: { type: "string" },
+  "passphrase-file": { type: "string" },
   "server-name": { type: "string" },
-  timeout: { type: "string", default: "2500" },
+  timeout: { type: "string", default: "2000" },
 } as const;
 
 export const TARGET_HELP = `  --target HOST:PORT    the P4Runtime server
@@ -31,8 +32,9 @@ export const TARGET_HELP = `  --target HOST:PORT    the P4Runtime server
   --role NAME           default: the default role
   --p4info FILE         names of the program, text or binary; default: those of the switch's own
   --ca FILE             use TLS, and trust this authority; --cert and --key for a certificate of one's own
+  --passphrase-file F   opens the key, where that is encrypted
   --server-name NAME    the name in the server's certificate, when it is not the host's
-  --timeout MS          for connecting, default 2500`;
+  --timeout MS          for connecting, default 2000`;
 
 export interface TargetValues {
   readonly target?: string | undefined;
@@ -43,6 +45,7 @@ export interface TargetValues {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
+  readonly "passphrase-file"?: string | undefined;
   readonly "server-name"?: string | undefined;
   readonly timeout: string;
 }
@@ -74,6 +77,9 @@ export async function connectTarget(
               ...(values.ca === undefined ? {} : { ca: readPem(values.ca) }),
               ...(values.cert === undefined ? {} : { certificate: readPem(values.cert) }),
               ...(values.key === undefined ? {} : { key: readPem(values.key) }),
+              ...(values["passphrase-file"] === undefined
+                ? {}
+                : { passphrase: secretOf(values["passphrase-file"]) }),
               ...(values["server-name"] === undefined ? {} : { serverName: values["server-name"] }),
             },
           }
@@ -83,12 +89,39 @@ export async function connectTarget(
     { timeout },
   );
   try {
+    if (info !== undefined) await checkProgram(client, info, values.p4info ?? "", timeout);
     await client.useProgram(info, { timeout });
     return client;
   } catch (error) {
     await client.close();
     throw error;
   }
+}
+
+/**
+ * Names of another program would be ids of other things on the switch, or of nothing.
+ * @throws EnvironmentError that names something that the switch has not
+ */
+async function checkProgram(
+  client: P4RuntimeClient,
+  info: P4Info,
+  file: string,
+  timeout: number,
+): Promise<void> {
+  const loaded = (await client.getPipeline("P4INFO_AND_COOKIE", { timeout }))?.p4info;
+  if (loaded === undefined) return;
+  const names = (of: P4Info): ReadonlyMap<number, string> =>
+    new Map(
+      [of.tables, of.actions, of.actionProfiles, of.counters, of.meters, of.registers]
+        .flat()
+        .flatMap(({ preamble }) => (preamble === undefined ? [] : [[preamble.id, preamble.name]])),
+    );
+  const there = names(loaded);
+  for (const [id, name] of names(info))
+    if (there.get(id) !== name)
+      throw new EnvironmentError(
+        `${client.address} has another program than ${file} is of: there is no ${name} with id ${id} on the switch`,
+      );
 }
 
 /** Becomes the primary, or says who is. */
@@ -115,6 +148,13 @@ function readPem(file: string): Buffer {
   } catch (error) {
     throw new UserError(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/** What a file holds that is to stay off the command line, which everybody on a machine can see. @throws UserError */
+export function secretOf(file: string): string {
+  return readPem(file)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
 }
 
 export function readP4Info(file: string): P4Info {

@@ -20,7 +20,7 @@ export interface JobHostOptions extends Omit<JobMemberOptions, "onLayout" | "onE
 }
 
 /** It is the job service that finds out who is dead, and it needs its time; until then hosts try again. */
-const TIMES: Partial<LibraOptions> = {
+export const JOB_HOST_TIMES: Partial<LibraOptions> = {
   timeout: 15,
   maxTimeout: 100,
   retries: 1000,
@@ -90,7 +90,7 @@ export async function serveJob(
   });
   try {
     const layout = await layouts.first;
-    const server = new LibraServer(layout, options.store, { ...TIMES, ...options.times });
+    const server = new LibraServer(layout, options.store, { ...JOB_HOST_TIMES, ...options.times });
     const host = await UdpHost.open(server, {
       remote: remoteOf(options, layouts.way),
       ...(options.local === undefined ? {} : { local: options.local }),
@@ -174,7 +174,7 @@ async function startWorker(options: JobHostOptions): Promise<WorkingJob & { clos
   for (const take of early) take();
   try {
     const layout = await layouts.first;
-    const machine = new LibraWorker(layout, member.joined.member, { ...TIMES, ...options.times });
+    const machine = new LibraWorker(layout, member.joined.member, { ...JOB_HOST_TIMES, ...options.times });
     let resumed: (round: number) => void = () => {};
     const round = new Promise<number>((resolve, reject) => {
       resumed = resolve;

@@ -1,5 +1,7 @@
 /** The P4Runtime server of the embedded switch. */
+export type { BidiListener, GrpcMethod, StreamingCall } from "../grpc/grpc-call.ts";
 export type { GrpcTls } from "../grpc/grpc-server.ts";
+export { callStatus } from "./batch-error.ts";
 export type { P4RuntimeServerCounters } from "./counters.ts";
 export { decodePacketIn, encodePacketOut } from "./packet-header.ts";
 export { isServerProfile, type ServerProfile, serverProfiles } from "./profile.ts";

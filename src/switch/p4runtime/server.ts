@@ -138,6 +138,24 @@ export class P4RuntimeServer {
     return server;
   }
 
+  /**
+   * A server without a socket: who has it brings the calls to `methods`. For simulations.
+   *
+   * @throws StatusError when `program` cannot be run
+   */
+  static unbound(options: Omit<P4RuntimeServerOptions, "address" | "tls" | "snapshot">): P4RuntimeServer {
+    const server = new P4RuntimeServer({ ...options, address: "" });
+    if (options.program === undefined) return server;
+    const { p4info, deviceConfig: p4DeviceConfig } = options.program;
+    server.#pipeline.set("VERIFY_AND_COMMIT", { p4info, p4DeviceConfig });
+    return server;
+  }
+
+  /** What the server does, by the paths of methods. */
+  get methods(): ReadonlyMap<string, GrpcMethod> {
+    return this.#methods();
+  }
+
   /** Where the server listens, with the port that it got. */
   get address(): string {
     return this.#address;
