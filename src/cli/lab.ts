@@ -21,6 +21,7 @@ export const labVerb: Verb = {
   help: `Usage: gradplane lab list
        gradplane lab run NAME [--seeds N] [--json FILE] [--svg FILE]
        gradplane lab report [NAME ...] [--seeds N] [--out DIR] [--reuse]
+       gradplane lab repair [CASE ...] [--seeds N] [--json -] [--out DIR]
 
 Repeats the papers' experiments with the deployed state machines under a virtual clock. The same seeds give the same
 bytes of output.
@@ -28,6 +29,8 @@ bytes of output.
   list           the experiments
   run            one of them; prints a table, and the paper's figures beside ours
   report         all of them, or those named, as experiments.md with plots in experiments/
+  repair         links, switches, workers and controllers fail under load: how soon that is known and repaired, and whether
+                 every sum is exact; with --out as repair.md
 
   --seeds N      runs, with seeds 1 to N; error bars are standard errors over them
   --json FILE    results as JSON; - for stdout instead of the table
@@ -49,8 +52,12 @@ Example:
     const seeds = values.seeds === undefined ? undefined : wholeNumber("seeds", values.seeds, 1, 1000);
     if (what === "list" && names.length === 0) list();
     else if (what === "run") runOne(names, seeds, values);
-    else if (what === "report") report(names, seeds, values.out ?? "docs", values.reuse === true);
-    else throw new UserError("say list, run NAME or report.\nSee gradplane lab --help.");
+    else if (what === "repair") {
+      const { labRepair } = await import("./repair.ts");
+      const page = await labRepair({ names, seeds: seeds ?? 3, json: values.json !== undefined });
+      if (values.out !== undefined) write(join(values.out, "repair.md"), page);
+    } else if (what === "report") report(names, seeds, values.out ?? "docs", values.reuse === true);
+    else throw new UserError("say list, run NAME, report or repair.\nSee gradplane lab --help.");
   },
 };
 

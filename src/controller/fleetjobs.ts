@@ -64,6 +64,8 @@ export class FleetJobs {
   readonly #told = new Map<string, JobNews>();
   readonly #listeners = new Map<string, Set<(news: JobNews) => void>>();
   readonly #resets = new Map<string, SlotReset>();
+  /** By switch, when the entries of jobs that have gone from it are away. */
+  readonly #leaving = new Map<string, Promise<void>>();
   readonly #clock: Promise<void>;
   #work: Promise<void> = Promise.resolve();
   #wake: AbortController = new AbortController();
@@ -222,7 +224,7 @@ export class FleetJobs {
         await this.#announce(action.placement);
         return;
       case "remove":
-        await this.#remove(action.placement.job);
+        this.#remove(action.placement.job);
         return;
       case "install":
         await this.#install(action.placement);
@@ -231,7 +233,7 @@ export class FleetJobs {
 
   async #announce(placement: Placement): Promise<void> {
     // A job that has gone to its server leaves nothing behind on its switch.
-    if (placement.on === undefined) await this.#remove(placement.job);
+    if (placement.on === undefined) this.#remove(placement.job);
     const record = this.#desk.jobNumbered(placement.job);
     if (record === undefined) return;
     this.#options.onNotice({ kind: "placed", placement });
@@ -253,8 +255,10 @@ export class FleetJobs {
     const { job, generation, on } = placement;
     if (on === undefined || this.#desk.jobNumbered(job) === undefined) return;
     try {
-      // Old packets are refused before the slots start anew.
-      await this.#remove(job);
+      // Old packets are refused before slots start anew: those of this job, and of jobs that had the slots before. Elsewhere their generation
+      // sees to that, so another switch, which may be silent, is not waited for.
+      this.#remove(job);
+      await this.#leaving.get(on);
       await this.#reset(placement, on);
       this.#written.set(job, placement);
       await this.#options.switches.settle(on);
@@ -288,11 +292,14 @@ export class FleetJobs {
     }
   }
 
-  /** Elsewhere the generation sees to it that old packets are refused, so a switch that is lost need not be waited for. */
-  async #remove(job: number): Promise<void> {
-    const old = this.#written.get(job);
+  /** Begins to take a job's entries off its switch. */
+  #remove(job: number): void {
+    const on = this.#written.get(job)?.on;
     this.#written.delete(job);
-    if (old?.on !== undefined) await this.#options.switches.settle(old.on).catch(() => {});
+    if (on === undefined) return;
+    // Of several, the last to be settled has seen all.
+    const gone = this.#options.switches.settle(on).catch(() => {});
+    this.#leaving.set(on, gone);
   }
 
   /** A switch that failed to take a job may take the next, after a while. */
