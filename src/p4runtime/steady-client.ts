@@ -127,8 +127,6 @@ export class SteadyClient {
 
   /** One connection from its beginning to its end; resolves with the reason of the end. */
   async #attempt(onReady: () => void): Promise<Error> {
-    const { electionId, prepare, patience, ...options } = this.#options;
-    const timely = patience === undefined ? {} : { timeout: patience };
     const { signal } = this.#stop;
     const broken = new AbortController();
     const lost = new Promise<Error>((resolve) => {
@@ -139,24 +137,39 @@ export class SteadyClient {
       signal.addEventListener("abort", () => end(signal.reason), { once: true, signal: broken.signal });
       this.#onDisconnect = end;
     });
-    const both = AbortSignal.any([signal, broken.signal]);
+    try {
+      const isReady = await this.#connect(AbortSignal.any([signal, broken.signal]));
+      if (broken.signal.aborted || !isReady) return broken.signal.reason;
+      onReady();
+      return await lost;
+    } finally {
+      // Nothing of a connection that did not come about goes on listening.
+      broken.abort();
+    }
+  }
+
+  /** Connects, and prepares the connection. @returns whether it is ready */
+  async #connect(signal: AbortSignal): Promise<boolean> {
+    const { electionId, prepare, patience, ...options } = this.#options;
+    // One that is busy gets more time at each attempt.
+    const timely =
+      patience === undefined ? {} : { timeout: patience * 2 ** Math.min(this.#backoff.failures, 4) };
     this.#client = await P4RuntimeClient.connect(
       {
         ...options,
         onDisconnect: (error) => this.#onDisconnect(error),
         onArbitration: (state) => this.#arbitrated(state),
       },
-      { signal: both, ...timely },
+      { signal, ...timely },
     );
     const client = this.#client;
-    await client.arbitrate(electionId(), { signal: both, ...timely });
-    await prepare?.(client, both);
-    if (broken.signal.aborted) return broken.signal.reason;
+    await client.arbitrate(electionId(), { signal, ...timely });
+    await prepare?.(client, signal);
+    if (signal.aborted) return false;
     this.#connects++;
-    onReady();
     this.#tell({ kind: "ready", isPrimary: client.isPrimary });
     for (const waiter of this.#waiters.splice(0)) waiter(client);
-    return lost;
+    return true;
   }
 
   #arbitrated(state: ArbitrationState): void {

@@ -23,7 +23,7 @@ export function fabricTopology(leaves: number, spines: number, hosts: readonly s
     Array.from({ length: count }, (_, i) => ({
       name: `${kind}${i + 1}`,
       target: `${kind}${i + 1}`,
-      deviceId: BigInt(network * 100 + i + 1),
+      deviceId: BigInt(network * 1000 + i + 1),
       mac: `02:00:00:${network}:00:${hex(i + 1)}`,
       ipv4: `10.${network}.0.${i + 1}`,
     }));
@@ -33,7 +33,12 @@ export function fabricTopology(leaves: number, spines: number, hosts: readonly s
     hosts: hosts.map((name, i): HostNode => {
       const port = Math.floor(i / leaves);
       const at = [{ switch: leafAt(i), port }];
-      return { name, mac: `02:00:00:00:01:${hex(i + 1)}`, ipv4: `10.0.0.${i + 1}`, attachments: at };
+      return {
+        name,
+        mac: `02:00:00:01:${hex(i >> 8)}:${hex(i & 255)}`,
+        ipv4: `10.0.${Math.floor(i / 250)}.${(i % 250) + 1}`,
+        attachments: at,
+      };
     }),
     links: Array.from({ length: leaves }, (_, l) =>
       Array.from({ length: spines }, (_, s): LinkNode => {
