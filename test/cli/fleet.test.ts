@@ -40,7 +40,9 @@ async function network(): Promise<{
   ];
   const file = join(folder, "net.yaml");
   writeFileSync(file, `${lines.join("\n")}\n`);
-  return { file, addresses, run: (verb, ...args) => gradplane([verb, ...args, "--topology", file]) };
+  // However slow the machine is.
+  const patient = ["--topology", file, "--timeout", "60000"];
+  return { file, addresses, run: (verb, ...args) => gradplane([verb, ...args, ...patient]) };
 }
 
 describe("gradplane apply, diff, status and drain", { timeout: 300_000 }, () => {

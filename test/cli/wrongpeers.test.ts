@@ -20,6 +20,9 @@ if (!hasOpenssl) console.log("skipped: openssl is not here, so there are no cert
 /** Milliseconds after which a verb is ended by force; it gives up by itself after 2 s of silence. */
 const LIMIT = 30_000;
 
+/** For switches that are there, however slow the machine is. */
+const PATIENT = ["--timeout", "60000"];
+
 async function ended(running: Running): Promise<Ended> {
   const limit = setTimeout(() => running.child.kill("SIGKILL"), LIMIT);
   const end = await running.end;
@@ -241,7 +244,7 @@ describe.skipIf(!hasOpenssl)("a switch that cannot be steered", { timeout: 300_0
     await client.arbitrate(1n);
     await client.pushPipeline(loadable().p4info, loadable().deviceConfig);
     const asked = (file: string) =>
-      ended(start(["p4rt", "read", "--target", target, "--p4info", join(folder, file)]));
+      ended(start(["p4rt", "read", "--target", target, "--p4info", join(folder, file), ...PATIENT]));
     expect(await asked("p.bin")).toMatchObject({ status: 0, stderr: "" });
     const refused = await asked("wrong.bin");
     expect(refused.status).toBe(2);
@@ -288,7 +291,7 @@ describe.skipIf(!hasOpenssl)("a switch that cannot be steered", { timeout: 300_0
         node("s2", targets.tls, `, tls: ${tls}`).replace("10.9.0.1", "10.9.0.2"),
       ].join("\n"),
     );
-    const listen = ["--listen", "127.0.0.1:0", "--jobs", "127.0.0.1:0"];
+    const listen = ["--listen", "127.0.0.1:0", "--jobs", "127.0.0.1:0", "--timeout", "60000"];
     const running = start(["controller", "--topology", file, ...listen], folder);
     stops.push(() => void running.child.kill("SIGKILL"));
     await expect.poll(() => running.said.stdout, { timeout: 60_000 }).toMatch(/"s2".*TLS failed/);
@@ -302,13 +305,13 @@ describe.skipIf(!hasOpenssl)("a switch that cannot be steered", { timeout: 300_0
     const token = join(folder, "token");
     writeFileSync(token, "secret\n");
     writeFileSync(join(folder, "wrong"), "wrong\n");
-    const listen = ["--listen", "127.0.0.1:0", "--jobs", "127.0.0.1:0", "--token", "secret"];
+    const listen = ["--listen", "127.0.0.1:0", "--jobs", "127.0.0.1:0", "--token", "secret", "--wait"];
     const running = start(["controller", "--topology", file, ...listen], folder);
     stops.push(() => void running.child.kill("SIGKILL"));
     await expect.poll(() => running.said.stdout, { timeout: 60_000 }).toMatch(/^ready http=/m);
     const page = /http=(\S+)/.exec(running.said.stdout)?.[1] ?? "";
     const drain = (name: string, at: string, ...more: string[]) =>
-      ended(start(["drain", name, "--controller", at, ...more], folder));
+      ended(start(["drain", name, "--controller", at, ...more, ...(at === page ? PATIENT : [])], folder));
     const wrong = await drain("s1", page, "--token-file", "wrong");
     expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining("token is missing or wrong") });
     expect(await drain("s1", page)).toMatchObject({ status: 2 });
