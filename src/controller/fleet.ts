@@ -121,6 +121,8 @@ export class Fleet {
   readonly #miswired = new Set<string>();
   #state: ControllerState;
   #book: IntentBook;
+  /** What was out when all switches were repaired last. */
+  #planned = "||";
 
   private constructor(options: FleetOptions, state: ControllerState) {
     this.#options = options;
@@ -322,7 +324,7 @@ export class Fleet {
   /** On a new connection: the right program, and what should be there. */
   async #prepare(node: SwitchNode, client: P4RuntimeClient, signal: AbortSignal): Promise<void> {
     const { p4info, deviceConfig } = this.#options.program;
-    if (!client.isPrimary) return;
+    if (!client.isPrimary && !(await this.#inherits(client, signal))) return;
     const cookie = await client.getCookie({ signal, timeout: ANSWER });
     const steered = this.#switches.get(node.name);
     if (steered !== undefined) steered.isPreparing = true;
@@ -334,6 +336,16 @@ export class Fleet {
       await client.pushPipeline(p4info, deviceConfig, { signal });
     }
     await this.#reconcile(node.name, client, signal, !isLoaded);
+  }
+
+  /**
+   * A switch that nobody has any more may remember higher election ids than the clock gives, of controllers with etcd. One of those keeps to
+   * its own: a later leader must be above it.
+   */
+  async #inherits(client: P4RuntimeClient, signal: AbortSignal): Promise<boolean> {
+    const { hasPrimary = true, highestElectionId } = client.arbitration ?? {};
+    if (this.#options.electionId !== undefined || hasPrimary || highestElectionId === undefined) return false;
+    return (await client.arbitrate(highestElectionId + 1n, { signal })).isPrimary;
   }
 
   #connected(node: SwitchNode, state: SteadyState): void {
@@ -370,6 +382,8 @@ export class Fleet {
     this.#probed(this.#probes?.switched(name, state.kind === "ready", this.#clock.now()));
     if (state.kind !== "ready") this.#answer(steered, new Error(`${name} is ${state.kind}`));
     this.#replan();
+    // What is wanted may have changed while it was made ready.
+    if (state.kind === "ready") this.#repair(name);
     if (state.kind === "ready") this.#jobs?.switched(name, true);
     // One that another controller has is its business, and so are the jobs there.
     else if (state.kind === "lost") this.#jobs?.switched(name, false);
@@ -377,21 +391,31 @@ export class Fleet {
   }
 
   /** @param except a switch that is there after all: it is just being made ready */
-  #newBook(except?: string): IntentBook {
+  #outage(except?: string): Outage {
     const lost = [...this.#switches.values()]
       .filter(({ node, state }) => state.kind === "lost" && node.name !== except)
       .map(({ node }) => node.name);
-    const outage: Outage = {
+    return {
       switches: new Set(lost),
       links: this.#probes?.down ?? new Set(),
       drained: new Set(this.#state.drained),
     };
+  }
+
+  #newBook(outage: Outage = this.#outage()): IntentBook {
     const placements = this.#jobs?.written ?? this.#state.placements;
     return new IntentBook({ ...this.#options, outage, placements });
   }
 
+  /** Repairs all switches, if what is out is not what it was. */
   #replan(): void {
-    this.#book = this.#newBook();
+    const outage = this.#outage();
+    const key = [outage.switches, outage.links, outage.drained]
+      .map((set) => [...set].sort().join())
+      .join("|");
+    if (key === this.#planned) return;
+    this.#planned = key;
+    this.#book = this.#newBook(outage);
     for (const { node, state } of this.#switches.values())
       if (state.kind === "ready") this.#repair(node.name);
   }
@@ -437,7 +461,7 @@ export class Fleet {
     const steered = this.#switches.get(name);
     if (steered === undefined) return;
     const { schema, server } = client;
-    const book = steered.state.kind === "lost" ? this.#newBook(name) : this.#book;
+    const book = steered.state.kind === "lost" ? this.#newBook(this.#outage(name)) : this.#book;
     const intent = book.intentOf(name, schema, client.apiVersion);
     if (steered.mirror !== undefined) {
       // What this controller wrote is still there unless somebody else was at work, which the write would show.

@@ -3,7 +3,7 @@ import { OWNER } from "./diff.ts";
 import type { Placement } from "./jobs.ts";
 import { NO_OUTAGE, type Outage, Paths } from "./paths.ts";
 import type { AggregationFeature } from "./program.ts";
-import { flowGroups, type GroupRoom, portTowards, ROUTING_RANK, routeEntries } from "./routes.ts";
+import { flowGroups, type GroupRoom, IPV4, IPV6, portTowards, ROUTING_RANK, routeEntries } from "./routes.ts";
 import { hostNamed, portOf, type Topology } from "./topology.ts";
 import { type UserEntry, userEntity } from "./userentry.ts";
 import {
@@ -77,8 +77,9 @@ export class IntentBook {
         entities.tableEntry(entry.table, entry.match, entry.action, entry.params, { metadata: OWNER }),
       );
     };
-    if (schema.tables.find("forwarding.route") !== undefined)
-      for (const entry of routeEntries(name, this.#whole, this.#left, room)) add(entry);
+    const families = [IPV4, IPV6].filter((f) => schema.tables.find(`${f.control}.route`) !== undefined);
+    if (families.length > 0)
+      for (const entry of routeEntries(name, this.#whole, this.#left, room, families)) add(entry);
     for (const { group, members, active } of flowGroups(name, this.#whole, this.#left, room)) {
       for (const { id, port, mac } of members)
         wanted.push(entities.member(NEXT_HOPS, id, "ecmp.to_next_hop", { port, dst_mac: mac }));

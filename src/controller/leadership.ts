@@ -27,7 +27,7 @@ export interface LeadershipOptions {
 /** The time in which one controller steers the switches. */
 export interface Reign {
   /**
-   * The revision at which this controller stood for the lead. Each leader's is above those of the leaders before, so the switches
+   * 2^64 and the revision at which this controller stood for the lead: above the ids of controllers without etcd, which are times. Each leader's is above those of the leaders before, so the switches
    * themselves refuse what a former leader writes that has not heard yet of its end.
    */
   readonly electionId: bigint;
@@ -38,6 +38,8 @@ export interface Reign {
   resign(): Promise<void>;
 }
 
+/** Of the 128 bits of an election id, what is added to revisions: a switch that was led by a controller without etcd takes its leader, too. */
+const LEADERS = 1n << 64n;
 /** Milliseconds for one call of etcd. */
 const TIMEOUT = 2000;
 /** Milliseconds between two looks at who is first in line, beside what etcd tells by itself. */
@@ -134,7 +136,7 @@ export class Leadership {
           void this.#watch(key, over, lost);
           const guard = { key, revision };
           return {
-            electionId: BigInt(revision),
+            electionId: LEADERS + BigInt(revision),
             state: new EtcdState(this.#client, this.#prefix, guard),
             over,
             resign,

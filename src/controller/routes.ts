@@ -1,5 +1,12 @@
 import type { Hop, Paths } from "./paths.ts";
-import { type HostNode, portOf, switchNamed, type Topology, TopologyError } from "./topology.ts";
+import {
+  type HostNode,
+  portOf,
+  type SwitchNode,
+  switchNamed,
+  type Topology,
+  TopologyError,
+} from "./topology.ts";
 import type { WantedEntry } from "./wantedstate.ts";
 
 /** Room for groups of next hops in a program with `ecmp`. */
@@ -24,6 +31,18 @@ export interface FlowGroup {
   }[];
 }
 
+/** A version of IP that a program forwards, and where the routes are. */
+export interface RouteFamily {
+  /** The control of the program; its table is `route`. */
+  readonly control: "forwarding" | "forwarding6";
+  readonly addressOf: (node: { readonly ipv4: string; readonly ipv6?: string }) => string | undefined;
+  readonly bits: number;
+}
+
+export const IPV4: RouteFamily = { control: "forwarding", addressOf: ({ ipv4 }) => ipv4, bits: 32 };
+/** Of nodes that have such an address. */
+export const IPV6: RouteFamily = { control: "forwarding6", addressOf: ({ ipv6 }) => ipv6, bits: 128 };
+
 /**
  * Where a switch sends packets for all hosts and switches of the topology, along the shortest paths: a pure function.
  *
@@ -32,18 +51,31 @@ export interface FlowGroup {
  *
  * @param whole paths while everything works; @param left those that an outage leaves.
  * @param room undefined for a program that has no groups.
+ * @param families what the program forwards; both versions take the same paths.
  */
 export function routeEntries(
   name: string,
   whole: Paths,
   left: Paths,
   room: GroupRoom | undefined,
+  families: readonly RouteFamily[] = [IPV4],
 ): readonly WantedEntry[] {
   const { topology } = whole;
   const own = switchNamed(topology, name);
-  const entries: WantedEntry[] = [
-    { table: ROUTE, match: { dst_addr: `${own.ipv4}/32` }, action: "forwarding.to_local", params: {} },
-  ];
+  const entries: WantedEntry[] = [];
+  const add = (
+    node: Parameters<RouteFamily["addressOf"]>[0],
+    action: "to_local" | "to_port" | "to_group",
+    params: WantedEntry["params"],
+  ): void => {
+    for (const { control, addressOf, bits } of families) {
+      const address = addressOf(node);
+      if (address === undefined) continue;
+      const match = { dst_addr: `${address}/${bits}` };
+      entries.push({ table: `${control}.route`, match, action: `${control}.${action}`, params });
+    }
+  };
+  add(own, "to_local", {});
   for (const [index, place] of placesOf(topology).entries()) {
     const direct = place.switches.has(name);
     const healthy = direct ? [] : whole.hops(name, place.switches);
@@ -52,29 +84,18 @@ export function routeEntries(
     if (asGroup && slots(hops).length > 0 && room.spray !== "none")
       entries.push(...groupOf(topology, index, hops, room));
     for (const node of place.nodes) {
-      const match = { dst_addr: `${node.ipv4}/32` };
       const port = "attachments" in node ? portOf(node, name) : undefined;
-      if (port !== undefined)
-        entries.push({
-          table: ROUTE,
-          match,
-          action: "forwarding.to_port",
-          params: { port, dst_mac: node.mac },
-        });
-      else if (asGroup && hops.length > 0)
-        entries.push({ table: ROUTE, match, action: "forwarding.to_group", params: { group: index } });
+      if (port !== undefined) add(node, "to_port", { port, dst_mac: node.mac });
+      else if (asGroup && hops.length > 0) add(node, "to_group", { group: index });
       else {
         const hop = chosen(hops, node.ipv4);
         if (hop === undefined) continue;
-        const params = { port: hop.port, dst_mac: switchNamed(topology, hop.to).mac };
-        entries.push({ table: ROUTE, match, action: "forwarding.to_port", params });
+        add(node, "to_port", { port: hop.port, dst_mac: switchNamed(topology, hop.to).mac });
       }
     }
   }
   return entries;
 }
-
-const ROUTE = "forwarding.route";
 
 /**
  * The groups of next hops of flows that a switch has, for programs where some packets keep to one path per flow. Members and groups are
@@ -132,15 +153,13 @@ export function portTowards(paths: Paths, on: string, host: HostNode): number | 
 export const ROUTING_RANK: Readonly<Record<string, number>> = {
   "ecmp.member": 0,
   "ecmp.group": 1,
-  [ROUTE]: 2,
+  "forwarding.route": 2,
+  "forwarding6.route": 2,
 };
 
 interface Place {
   readonly switches: ReadonlySet<string>;
-  readonly nodes: readonly (
-    | HostNode
-    | { readonly name: string; readonly mac: string; readonly ipv4: string }
-  )[];
+  readonly nodes: readonly (HostNode | SwitchNode)[];
 }
 
 /** Destinations by the switches that they are plugged into, in an order that no outage changes. */

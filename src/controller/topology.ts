@@ -9,6 +9,8 @@ export interface SwitchNode {
   /** Its own address: where aggregation requests go. */
   readonly mac: string;
   readonly ipv4: string;
+  /** For programs that forward IPv6, too. */
+  readonly ipv6?: string;
   /** Plain text unless given. */
   readonly tls?: TlsOptions;
 }
@@ -30,6 +32,8 @@ export interface HostNode {
   readonly name: string;
   readonly mac: string;
   readonly ipv4: string;
+  /** For programs that forward IPv6, too. */
+  readonly ipv6?: string;
   readonly attachments: readonly { readonly switch: string; readonly port: number }[];
 }
 
@@ -48,12 +52,15 @@ export class TopologyError extends Error {
 export function checkTopology(t: Topology): void {
   const names = new Set<string>();
   const addresses = new Map<string, string>();
-  for (const { name, ipv4 } of [...t.switches, ...t.hosts]) {
+  for (const { name, ipv4, ipv6 } of [...t.switches, ...t.hosts]) {
     if (names.has(name)) throw new TopologyError(`two nodes are named ${name}`);
     names.add(name);
-    const other = addresses.get(ipv4);
-    if (other !== undefined) throw new TopologyError(`${other} and ${name} have the same address ${ipv4}`);
-    addresses.set(ipv4, name);
+    for (const address of ipv6 === undefined ? [ipv4] : [ipv4, ipv6]) {
+      const other = addresses.get(address);
+      if (other !== undefined)
+        throw new TopologyError(`${other} and ${name} have the same address ${address}`);
+      addresses.set(address, name);
+    }
   }
   const devices = new Map<string, string>();
   for (const { name, target, deviceId } of t.switches) {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isIPv6 } from "node:net";
 import { dirname, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import { didYouMean } from "../p4info/suggest.ts";
@@ -36,7 +37,7 @@ export type ProgramSource =
  * switches:
  *   s1: { target: "10.0.0.2:9559", deviceId: 1, mac: "02:00:00:00:01:01", ipv4: 10.0.1.1 }
  * hosts:
- *   w0: { mac: "02:00:00:00:00:01", ipv4: 10.0.0.1, at: [ "s1:0" ] }
+ *   w0: { mac: "02:00:00:00:00:01", ipv4: 10.0.0.1, ipv6: "2001:db8::1", at: [ "s1:0" ] }
  * links:
  *   - s1:4 - s2:4                # or { between: s1:4 - s2:4, weight: 2 }
  * entries:
@@ -100,13 +101,14 @@ function programOf(value: unknown, folder: string): ProgramSource {
 
 function switchOf(name: string, value: unknown, folder: string): SwitchNode {
   const what = `switch ${name}`;
-  const node = recordOf(value, what, ["target", "deviceId", "mac", "ipv4", "tls"]);
+  const node = recordOf(value, what, ["target", "deviceId", "mac", "ipv4", "ipv6", "tls"]);
   return {
     name,
     target: textOf(node.target, `${what}: target`),
     deviceId: BigInt(numberOf(node.deviceId ?? 1, `${what}: deviceId`)),
     mac: macOf(node.mac, what),
     ipv4: ipv4Of(node.ipv4, what),
+    ...(node.ipv6 === undefined ? {} : { ipv6: ipv6Of(node.ipv6, what) }),
     ...(node.tls === undefined ? {} : { tls: tlsOf(node.tls, what, folder) }),
   };
 }
@@ -139,12 +141,13 @@ function tlsOf(value: unknown, what: string, folder: string): TlsOptions {
 
 function hostOf(name: string, value: unknown): HostNode {
   const what = `host ${name}`;
-  const node = recordOf(value, what, ["mac", "ipv4", "at"]);
+  const node = recordOf(value, what, ["mac", "ipv4", "ipv6", "at"]);
   const at = Array.isArray(node.at) ? node.at : [node.at];
   return {
     name,
     mac: macOf(node.mac, what),
     ipv4: ipv4Of(node.ipv4, what),
+    ...(node.ipv6 === undefined ? {} : { ipv6: ipv6Of(node.ipv6, what) }),
     attachments: at.map((end) => endOf(textOf(end, `${what}: at`))),
   };
 }
@@ -240,6 +243,14 @@ function macOf(value: unknown, what: string): string {
   if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i.test(text))
     throw new TopologyError(`${what}: mac is "${text}"; write it as "02:00:00:00:00:01", in quotes`);
   return text;
+}
+
+/** In the shortest form, so that the same address is the same text. */
+function ipv6Of(value: unknown, what: string): string {
+  const text = textOf(value, `${what}: ipv6`);
+  if (!isIPv6(text) || text.includes("%"))
+    throw new TopologyError(`${what}: ipv6 is "${text}"; write it as "2001:db8::1", in quotes`);
+  return new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
 function ipv4Of(value: unknown, what: string): string {

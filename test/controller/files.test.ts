@@ -37,6 +37,15 @@ describe("a topology file", () => {
     expect(own.get("s2")).toMatchObject([{ multicast: 5 }]);
   });
 
+  test("gives nodes IPv6 addresses, the same for all ways to write one", () => {
+    const six = (text: string) => SOUND.replace("ipv4: 10.0.0.1,", `ipv4: 10.0.0.1, ipv6: "${text}",`);
+    expect(parseTopology(six("2001:DB8:0:0::1"), "t.yaml").topology.hosts[0]?.ipv6).toBe("2001:db8::1");
+    expect(() => parseTopology(six("10.0.0.1"), "t.yaml")).toThrow(/host w0: ipv6 is "10.0.0.1"/);
+    expect(() => parseTopology(six("fe80::1%eth0"), "t.yaml")).toThrow(/write it as/);
+    const twice = six("2001:db8::1").replace("ipv4: 10.0.1.1 }", 'ipv4: 10.0.1.1, ipv6: "2001:db8:0::1" }');
+    expect(() => parseTopology(twice, "t.yaml")).toThrow(/s1 and w0 have the same address 2001:db8::1/);
+  });
+
   test.each([
     ["a mistake in its YAML", SOUND.replace("hosts:", "hosts"), /t\.yaml:\d+: /],
     ["an unknown key", SOUND.replace("target:", "targt:"), /switch s1 has "targt".*did you mean "target"/],

@@ -152,4 +152,21 @@ describe("a fleet", { timeout: 200_000 }, () => {
     await allReady(second);
     expect(first.status().map((s) => s.state.kind)).toEqual(Array(LEAVES + SPINES).fill("deposed"));
   });
+
+  test("takes a switch that nobody has any more, whatever election ids it remembers; one with an id of its own does not", async () => {
+    const { topology, switches } = await fabric();
+    const high = 1n << 64n;
+    for (const { server } of switches.values()) {
+      const client = await P4RuntimeClient.connect({ address: server.address, deviceId: server.deviceId });
+      expect((await client.arbitrate(high + 7n)).isPrimary).toBe(true);
+      await client.close();
+    }
+    const fenced = await steer(topology, [], { electionId: high + 6n });
+    await expect
+      .poll(() => fenced.status().map((s) => s.state.kind), WAIT)
+      .toEqual(Array(LEAVES + SPINES).fill("deposed"));
+    await fenced.close();
+    const single = await steer(topology);
+    await allReady(single);
+  });
 });
