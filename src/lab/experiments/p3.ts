@@ -82,12 +82,20 @@ const DISCIPLINES: readonly (readonly [string, Discipline])[] = [
 const MACHINES = 4;
 const ITERATIONS = 3;
 
-function speedOf(subject: Subject, discipline: Discipline, rate: number, seed: number) {
+function speedOf(
+  subject: Subject,
+  discipline: Discipline,
+  {
+    rate,
+    seed,
+    iterations = ITERATIONS,
+  }: { readonly rate: number; readonly seed: number; readonly iterations?: number },
+) {
   const { model, speed, scale } = subject;
   const compute = (BATCH / speed) * 1000;
   const { iteration, fingerprint } = trainP3({
     ...{ model, discipline, compute, scale, seed, rate: rate * 1e9 },
-    ...{ machines: MACHINES, costs: COSTS, iterations: ITERATIONS },
+    ...{ machines: MACHINES, costs: COSTS, iterations },
   });
   return { speed: (BATCH * 1000) / iteration, fingerprint };
 }
@@ -108,7 +116,7 @@ function sweep(name: string, subject: Subject): Experiment {
       return rates.flatMap((rate) => {
         const found = DISCIPLINES.map(([series, discipline]) => {
           progress(`${model.name}, ${rate} Gbit/s, ${series}`);
-          return { series, ...speedOf(subject, discipline, rate, seed) };
+          return { series, ...speedOf(subject, discipline, { rate, seed }) };
         });
         if (new Set(found.map((f) => f.fingerprint)).size !== 1)
           throw new Error(`${model.name}: disciplines give different parameters`);
@@ -160,7 +168,7 @@ const sliceSize: Experiment = {
     return CURVES.flatMap(([subject, rate]) => {
       const speeds = SIZES.map((limit) => {
         progress(`${subject.model.name}, slices of ${limit}`);
-        return speedOf(subject, { ...P3, limit }, rate, seed).speed;
+        return speedOf(subject, { ...P3, limit }, { rate, seed, iterations: 2 }).speed;
       });
       const best = Math.max(...speeds);
       return SIZES.map((x, i) => ({ series: subject.model.name, x, y: (speeds[i] ?? 0) / best }));

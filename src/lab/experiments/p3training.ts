@@ -52,8 +52,10 @@ type WorkerHost = LabHost<Of<P3WorkerEvent | P3ServerEvent>>;
 
 /** Bytes of a packet, before scaling: a slice of 50,000 parameters, so that few packets are needed. */
 const SEGMENT = 210_000;
-/** Packets under way to one peer: enough to fill the network. */
+/** Packets under way to one peer, at least: enough to fill the network. */
 const P3_WINDOW = 4;
+/** Slices: one under way and one behind it, as in the authors' sockets (ps-lite, ZMQ_SNDHWM = 1). */
+const P3_SLICES = 2;
 const UNLIMITED = 1 << 30;
 
 /** Share by which the time of a layer differs from one machine and iteration to the next, at most. */
@@ -72,12 +74,13 @@ export function trainP3(training: P3Training): P3Outcome {
     ...{ job: 1, workers: endpoints, servers: endpoints, layers },
     discipline: { ...discipline, limit: Math.max(1, Math.round(discipline.limit / scale)) },
   };
+  const window = Math.max(P3_WINDOW, P3_SLICES * Math.ceil((discipline.limit * 4) / SEGMENT));
   const options = {
     ...{ heartbeat: Number.POSITIVE_INFINITY, segment: Math.ceil(SEGMENT / scale), checksum: false },
     // Nothing is lost here, so nobody has to wait for a time-out.
     ...{ minTimeout: 1e6, maxTimeout: 1e6 },
     // P3 sends with blocking calls, so that a slice waits for one other at most; without it all that is ready goes to the network.
-    control: () => new FixedWindow(discipline.order === "priority" ? P3_WINDOW : UNLIMITED),
+    control: () => new FixedWindow(discipline.order === "priority" ? window : UNLIMITED),
     costs: {
       ...{ perMessage: costs.perMessage, perValue: costs.perValue * scale },
       ...{ perUpdate: costs.perUpdate * scale, perAnswer: costs.perAnswer * scale },
