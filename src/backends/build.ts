@@ -14,11 +14,13 @@ import type { TnaProgram } from "./tna/lowered.ts";
 import { tnaP4info } from "./tna/p4info.ts";
 import { placedTnaFiles } from "./tna/text/files.ts";
 import { bfrtSettings } from "./tna/trafficmanager.ts";
+import { TOFINO_2 } from "./tna/verify/figures.ts";
 import { bmv2Json } from "./v1model/json/document.ts";
 import { lower } from "./v1model/lower.ts";
 import { placedP4Files } from "./v1model/text/files.ts";
 
-export type TargetName = "v1model" | "tna";
+/** `tna2` is what `tna` is, for Tofino 2: P4 for t2na, and its stages. */
+export type TargetName = "v1model" | "tna" | "tna2";
 
 export interface GenerateOptions {
   /** What to generate for; v1model when left out. */
@@ -32,7 +34,7 @@ export type GeneratedFiles = ReadonlyMap<string, string | Uint8Array>;
  * Everything that is generated from a program. For v1model: `v1model/*.p4` and `v1model/controls/*.p4`, `NAME.json` for BMv2 and the
  * embedded switch, `p4info.txtpb`, `p4info.bin`; for tna: `tna/*.p4`, `tna/NAME.json` for
  * the embedded switch's tna personality with its `tna/p4info.txtpb` and `tna/p4info.bin`, where there is anything to set `tna/bfrt.json`,
- * and a map of its stages, `tna/stages.svg`; and `tables.json` (their contents), `report.md`, `sourcemap.json` and `packets.md`. The same program gives the same bytes; nothing is written to disk.
+ * and a map of its stages, `tna/stages.svg`; for tna2: `tna2/*.p4`, `tna2/p4info.txtpb`, `tna2/p4info.bin`, `tna2/stages.svg`; and `tables.json` (their contents), `report.md`, `sourcemap.json` and `packets.md`. The same program gives the same bytes; nothing is written to disk.
  *
  * @throws BackendError when the program is beyond the target, although well typed.
  */
@@ -53,12 +55,12 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
     files.set("p4info.bin", p4infoToBinary(info));
   }
   const { lowered: onTofino, fit } = tofino(program);
+  const [first] = onTofino.findings;
+  if (first !== undefined && targets.some((t) => t !== "v1model")) {
+    const message = onTofino.findings.map((f) => `${f.code}: ${f.message}`).join("; ");
+    throw new BackendError("GP2004", "tna", message, first.at);
+  }
   if (targets.includes("tna")) {
-    const [first] = onTofino.findings;
-    if (first !== undefined) {
-      const message = onTofino.findings.map((f) => `${f.code}: ${f.message}`).join("; ");
-      throw new BackendError("GP2004", "tna", message, first.at);
-    }
     emit("tna", placedTnaFiles(onTofino));
     files.set(`tna/${program.name}.json`, tnaDocument(onTofino));
     const info = tnaP4info(program);
@@ -67,11 +69,22 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
     const settings = bfrtSettings(onTofino);
     if (settings !== undefined) files.set("tna/bfrt.json", settings);
   }
+  if (targets.includes("tna2")) {
+    emit("tna2", placedTnaFiles(onTofino, TOFINO_2));
+    const info = tnaP4info(program);
+    files.set("tna2/p4info.txtpb", p4infoToText(info));
+    files.set("tna2/p4info.bin", p4infoToBinary(info));
+    files.set("tna2/stages.svg", stageMap(fitReport(onTofino, TOFINO_2)));
+  }
   if (fit !== undefined && targets.includes("tna")) files.set("tna/stages.svg", stageMap(fit));
   files.set("tables.json", tableContents(program));
   files.set(
     "report.md",
-    reportPage(program, { v1model: targets.includes("v1model"), tna: fit ?? onTofino.findings }),
+    reportPage(program, {
+      v1model: targets.includes("v1model"),
+      tna: fit ?? onTofino.findings,
+      tna2: targets.includes("tna2") ? fitReport(onTofino, TOFINO_2) : undefined,
+    }),
   );
   files.set("sourcemap.json", sourceMapText(sourceMap(program, placed)));
   files.set("packets.md", packetFormats(program));
@@ -82,6 +95,12 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
 export function checkTna(program: Program): readonly Diagnostic[] {
   const { lowered, fit } = tofino(program);
   return fit === undefined ? lowered.findings : fitFindings(fit);
+}
+
+/** What keeps a checked program off Tofino 2, which has what Tofino 1 has, and more stages. */
+export function checkTna2(program: Program): readonly Diagnostic[] {
+  const { lowered } = tofino(program);
+  return lowered.findings.length > 0 ? lowered.findings : fitFindings(fitReport(lowered, TOFINO_2));
 }
 
 /** A program lowered for Tofino, and how it fits when nothing keeps it off. */

@@ -1,4 +1,11 @@
 export { generateAll } from "./all.ts";
 export { BackendError, type BackendErrorCode } from "./backenderror.ts";
-export { checkTna, type GeneratedFiles, type GenerateOptions, generate, type TargetName } from "./build.ts";
+export {
+  checkTna,
+  checkTna2,
+  type GeneratedFiles,
+  type GenerateOptions,
+  generate,
+  type TargetName,
+} from "./build.ts";
 export { dissector } from "./dissector/index.ts";

@@ -6,7 +6,12 @@ import { type FitReport, fitText } from "./tna/fit/index.ts";
 /** What there is to say of a program on one page: what it declares, what it takes of each target, and what a target lacks. */
 export function reportPage(
   program: Program,
-  targets: { readonly v1model: boolean; readonly tna: FitReport | readonly Diagnostic[] },
+  targets: {
+    readonly v1model: boolean;
+    readonly tna: FitReport | readonly Diagnostic[];
+    /** When it was asked for. */
+    readonly tna2?: FitReport | undefined;
+  },
 ): string {
   const root = rootOf(program);
   const out = [`# ${program.name}`, ""];
@@ -47,6 +52,10 @@ export function reportPage(
     out.push("Not generated; Tofino lacks what the program needs:", "");
     for (const d of targets.tna)
       out.push(`* ${d.code} ${ruleOf(d).title}: ${d.message}${placeText(d.at, root)}`);
+  }
+  if (targets.tna2 !== undefined) {
+    out.push("", "## Tofino 2", "", "Estimated as a Tofino 1 with more stages:", "", "```");
+    out.push(fitText(targets.tna2, { root }), "```");
   }
   return `${out.join("\n").trimEnd()}\n`;
 }

@@ -192,6 +192,8 @@ export interface Concat extends Node {
 export interface Cast extends Node {
   readonly kind: "cast";
   readonly operand: Expression;
+  /** What the architecture calls the type, whose width differs between its chips. */
+  readonly typeName?: string;
 }
 
 export interface Mux extends Node {

@@ -117,7 +117,7 @@ function print(e: Expression, scope: Scope, sized: boolean): Printed {
     }
     case "cast":
       return {
-        doc: concat(`(${typeName(e.type)})`, operand(e.operand, scope, Level.PREFIX)),
+        doc: concat(`(${e.typeName ?? typeName(e.type)})`, operand(e.operand, scope, Level.PREFIX)),
         level: Level.PREFIX,
       };
     case "slice":

@@ -23,6 +23,7 @@ export function programFiles(
   controls: readonly ControlFile[],
   constants: Program["constants"],
   partFiles: (file: FileMaker) => ReadonlyMap<string, string>,
+  arch?: string,
 ): ReadonlyMap<string, string> {
   const { name, doc } = source;
   const file: FileMaker = (template, part, view) =>
@@ -34,6 +35,7 @@ export function programFiles(
     `${name}.p4`,
     file("main.p4", "the package", {
       doc: doc === undefined ? "" : render(comment(sentence(doc), 0)),
+      arch,
       includes: [
         ...(used.length > 0 ? ["constants.p4"] : []),
         "headers.p4",

@@ -200,12 +200,15 @@ function intrinsicWrite(
               },
               inHash: true,
             }
-          : { kind: "architecture", field: "ig_tm_md.qid", value, cast: bit(5) },
+          : { kind: "architecture", field: "ig_tm_md.qid", value, cast: QUEUE_ID },
       ];
     default:
       return [];
   }
 }
+
+/** On Tofino 1; Tofino 2 has more queues. */
+const QUEUE_ID = { type: bit(5), typeName: "QueueId_t" };
 
 /** The traffic manager takes MeterColor_t, in which red is 3. */
 function packetColour(value: Expression, refuse: Refuse): Expression {
@@ -225,6 +228,12 @@ function constantOf(name: string | undefined, value: bigint, width: number): Exp
 /** Takes a drop back. */
 const undone: Step = architecture("ig_dprsr_md.drop_ctl", constantOf(undefined, 0n, 3));
 
+/** The width is that of Tofino 1; Tofino 2 has fewer sessions. */
+function asSession(id: Expression): Expression {
+  if (id.kind === "constant") return resized(id, 10);
+  return { kind: "cast", type: bit(10), typeName: "MirrorId_t", operand: id };
+}
+
 /** A mirror session is 10 bits wide; what is wider names no session. */
 function cloneSteps(session: Expression, { clone }: StepContext): readonly Step[] {
   if (clone === undefined) return [];
@@ -237,7 +246,7 @@ function cloneSteps(session: Expression, { clone }: StepContext): readonly Step[
       field: "ig_dprsr_md.mirror_type",
       value: constantOf("MIRROR_CLONE", BigInt(MIRROR_CLONE), 3),
     },
-    { kind: "assign", target: target(clone.session, 10), value: resized(id, 10) },
+    { kind: "assign", target: target(clone.session, 10), value: asSession(id) },
     {
       kind: "assign",
       target: target(clone.origin, 8),

@@ -331,7 +331,7 @@ class GressWriter {
         return { kind: "assign", target: this.#target(s.local), value: this.#value(s.value) };
       case "architecture": {
         const value: Expression =
-          s.cast === undefined ? s.value : { kind: "cast", type: s.cast, operand: s.value };
+          s.cast === undefined ? s.value : { kind: "cast", type: s.cast.type, operand: s.value };
         const target = { kind: "architecture", type: typeName(value.type), field: s.field };
         return { kind: "assign", target, value: this.#value(value) };
       }

@@ -306,7 +306,7 @@ export type Step =
       readonly kind: "architecture";
       readonly field: string;
       readonly value: Expression;
-      readonly cast?: DataType;
+      readonly cast?: { readonly type: DataType; readonly typeName: string };
       readonly inHash?: boolean;
     }
   | { readonly kind: "invalidate"; readonly field: string }

@@ -48,7 +48,7 @@ control Answer(inout headers_t hdr,
         hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
         hdr.ipv4.ttl = ANSWER_TTL;
         ig_dprsr_md.mirror_type = MIRROR_CLONE;
-        meta.clone_session = (bit<10>)meta.ack_session;
+        meta.clone_session = (MirrorId_t)meta.ack_session;
         meta.clone_origin = ORIGIN_CLONE;
         ig_tm_md.ucast_egress_port = meta.result_port;
         ig_dprsr_md.drop_ctl = 0;

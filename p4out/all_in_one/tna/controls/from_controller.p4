@@ -10,7 +10,7 @@ control FromController(inout headers_t hdr,
                        inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
     apply {
         ig_tm_md.ucast_egress_port = hdr.packet_out.egress_port;
-        ig_tm_md.qid = (bit<5>)CLASS_CONTROL;
+        ig_tm_md.qid = (QueueId_t)CLASS_CONTROL;
         hdr.packet_out.setInvalid();
     }
 }

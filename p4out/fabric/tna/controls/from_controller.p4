@@ -11,7 +11,7 @@ control FromController(inout headers_t hdr,
     apply {
         ig_tm_md.ucast_egress_port = hdr.packet_out.egress_port;
         meta.drop_reason = 0;
-        ig_tm_md.qid = (bit<5>)CLASS_CONTROL;
+        ig_tm_md.qid = (QueueId_t)CLASS_CONTROL;
         hdr.packet_out.setInvalid();
     }
 }

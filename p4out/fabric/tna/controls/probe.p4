@@ -16,7 +16,7 @@ control Probe(inout headers_t hdr,
         received.count();
         ig_tm_md.ucast_egress_port = CPU_PORT;
         meta.drop_reason = 0;
-        ig_tm_md.qid = (bit<5>)CLASS_CONTROL;
+        ig_tm_md.qid = (QueueId_t)CLASS_CONTROL;
     }
 
     // Ports at which another switch is.

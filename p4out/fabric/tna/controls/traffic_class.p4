@@ -11,19 +11,19 @@ control TrafficClass(inout headers_t hdr,
     @name(".traffic_class.is_control")
     action is_control() {
         meta.traffic_class = CLASS_CONTROL;
-        ig_tm_md.qid = (bit<5>)CLASS_CONTROL;
+        ig_tm_md.qid = (QueueId_t)CLASS_CONTROL;
     }
 
     @name(".traffic_class.is_gradient")
     action is_gradient(bit<3> traffic_class) {
         meta.traffic_class = traffic_class;
-        ig_tm_md.qid = (bit<5>)traffic_class;
+        ig_tm_md.qid = (QueueId_t)traffic_class;
     }
 
     @name(".traffic_class.is_best_effort")
     action is_best_effort() {
         meta.traffic_class = CLASS_BEST_EFFORT;
-        ig_tm_md.qid = (bit<5>)CLASS_BEST_EFFORT;
+        ig_tm_md.qid = (QueueId_t)CLASS_BEST_EFFORT;
     }
 
     @name(".traffic_class.step_1")

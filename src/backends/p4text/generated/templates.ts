@@ -213,7 +213,7 @@ export const precompiled = {
     + ((stack1 = container.lambda(depth0, depth0)) != null ? stack1 : "")
     + "\"\n";
 },"compiler":[8,">= 4.3.0"],"main":function(container,depth0,helpers,partials,data) {
-    var stack1, alias1=depth0 != null ? depth0 : (container.nullContext || {}), lookupProperty = container.lookupProperty || function(parent, propertyName) {
+    var stack1, helper, alias1=depth0 != null ? depth0 : (container.nullContext || {}), lookupProperty = container.lookupProperty || function(parent, propertyName) {
         if (Object.prototype.hasOwnProperty.call(parent, propertyName)) {
           return parent[propertyName];
         }
@@ -222,7 +222,9 @@ export const precompiled = {
 
   return ((stack1 = container.invokePartial(lookupProperty(partials,"banner"),depth0,{"name":"banner","data":data,"helpers":helpers,"partials":partials,"decorators":container.decorators})) != null ? stack1 : "")
     + ((stack1 = lookupProperty(helpers,"if").call(alias1,lookupProperty(depth0,"doc"),{"name":"if","hash":{},"fn":container.program(0, data, 0),"inverse":container.noop,"data":data,"loc":{"start":{"line":2,"column":0},"end":{"line":5,"column":7}}})) != null ? stack1 : "")
-    + "#include <core.p4>\n#include <tna.p4>\n\n"
+    + "#include <core.p4>\n#include <"
+    + ((stack1 = (((helper = lookupProperty(helpers,"arch") || container.strict(depth0, "arch", {"start":{"line":7,"column":12},"end":{"line":7,"column":16}} ))),(typeof helper === "function" ? helper.call(alias1,{"name":"arch","hash":{},"data":data,"loc":{"start":{"line":7,"column":10},"end":{"line":7,"column":18}}}) : helper))) != null ? stack1 : "")
+    + ".p4>\n\n"
     + ((stack1 = lookupProperty(helpers,"each").call(alias1,lookupProperty(depth0,"includes"),{"name":"each","hash":{},"fn":container.program(1, data, 0),"inverse":container.noop,"data":data,"loc":{"start":{"line":9,"column":0},"end":{"line":11,"column":9}}})) != null ? stack1 : "")
     + "\nPipeline(SwitchIngressParser(),\n         SwitchIngress(),\n         SwitchIngressDeparser(),\n         SwitchEgressParser(),\n         SwitchEgress(),\n         SwitchEgressDeparser()) pipe;\n\nSwitch(pipe) main;\n";
 },"usePartial":true,"useData":true},

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../../../ir/index.ts";
 import type { FitReport } from "./report.ts";
 
-/** The finding about a program that no Tofino 1 has place for, at the end of the chain that costs most; none when it fits, or may. */
+/** The finding about a program that the chip has no place for, at the end of the chain that costs most; none when it fits, or may. */
 export function fitFindings(report: FitReport): readonly Diagnostic[] {
   if (report.verdict !== "no") return [];
   const chain = report.chain.map((l) => l.name).join(" -> ");

@@ -1,4 +1,4 @@
-import { STAGE_LIMITS, TOFINO_STAGES } from "../verify/figures.ts";
+import { STAGE_LIMITS } from "../verify/figures.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { hashUnits, isDirect, type Need, NOTHING, needOf, sum } from "./memory.ts";
 import type { FitProgram, FitSequence, FitTable, Memory } from "./tables.ts";
@@ -49,8 +49,9 @@ const MOST_STAGES = 64;
  * could come next, the one in the earliest stage, and of those the one with the longest chain behind it. On Tofino 1 all that a table
  * asks for has its place before what stands behind that table.
  */
-export function placement(program: FitProgram, deps: Dependencies): Placement {
+export function placement(program: FitProgram, deps: Dependencies, stages: number): Placement {
   const first = new Placing(program, deps, { sharesContainers: true, prefersUnits: false }).run();
+  const isPlaced = (p: Placement): boolean => p.stages <= stages && p.unplaced === undefined;
   if (isPlaced(first)) return first;
   // When that is too long the compiler asks for containers that are not shared, goes back to where it had a choice, and then looks for
   // what the tables behind need beside their order.
@@ -58,10 +59,6 @@ export function placement(program: FitProgram, deps: Dependencies): Placement {
     new Placing(program, deps, { sharesContainers: false, prefersUnits }).run(),
   );
   return others.find(isPlaced) ?? others[0] ?? first;
-}
-
-function isPlaced({ stages, unplaced }: Placement): boolean {
-  return stages <= TOFINO_STAGES && unplaced === undefined;
 }
 
 interface Strategy {

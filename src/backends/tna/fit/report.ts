@@ -4,7 +4,7 @@ import { render } from "../../p4text/layout.ts";
 import { unmarked } from "../../p4text/places.ts";
 import type { TnaProgram } from "../lowered.ts";
 import { scopeOf } from "../text/blocks.ts";
-import { type ContainerFigures, STAGE_LIMITS, TOFINO_STAGES } from "../verify/figures.ts";
+import { type Chip, type ContainerFigures, STAGE_LIMITS, TOFINO_1 } from "../verify/figures.ts";
 import { costliestChain } from "./chain.ts";
 import { type ContainerBits, containerNeed } from "./containers.ts";
 import { Dependencies, type Dependency } from "./dependencies.ts";
@@ -55,6 +55,9 @@ export type Verdict = "fits" | "tight" | "no";
 /** Estimate of what a program takes of a Tofino, made without its compiler. */
 export interface FitReport {
   readonly program: string;
+  readonly chip: string;
+  /** Stages that the chip has. */
+  readonly stagesThere: number;
   readonly verdict: Verdict;
   /** What there is not enough of, for people. */
   readonly lacks?: string;
@@ -66,19 +69,21 @@ export interface FitReport {
   readonly chainStages: number;
 }
 
-/** Estimates a lowered program without findings. */
-export function fitReport(program: TnaProgram): FitReport {
-  const known = reports.get(program) ?? estimated(program);
+/** Estimates a lowered program without findings. Tofino 2 is taken for a Tofino 1 with more stages: the compiler may need fewer. */
+export function fitReport(program: TnaProgram, chip: Chip = TOFINO_1): FitReport {
+  const known = reports.get(program) ?? new Map<Chip, FitReport>();
   reports.set(program, known);
-  return known;
+  const report = known.get(chip) ?? estimated(program, chip);
+  known.set(chip, report);
+  return report;
 }
 
-const reports = new WeakMap<TnaProgram, FitReport>();
+const reports = new WeakMap<TnaProgram, Map<Chip, FitReport>>();
 
-function estimated(program: TnaProgram): FitReport {
+function estimated(program: TnaProgram, chip: Chip): FitReport {
   const fit = fitTables(program);
   const deps = new Dependencies(fit);
-  const placed = placement(fit, deps);
+  const placed = placement(fit, deps, chip.stages);
   const containers = containerNeed(program, fit, placed);
   const chain = costliestChain(fit.tables, deps);
   const perStage = Array.from({ length: placed.stages }, (_, stage): FitStage => {
@@ -95,17 +100,19 @@ function estimated(program: TnaProgram): FitReport {
   const lacks =
     placed.unplaced !== undefined
       ? `${nameOf(placed.unplaced.table)} finds no stage: one has ${placed.unplaced.lacks}`
-      : placed.stages > TOFINO_STAGES
-        ? `${placed.stages} stages, and there are ${TOFINO_STAGES}`
+      : placed.stages > chip.stages
+        ? `${placed.stages} stages, and there are ${chip.stages}`
         : over !== undefined
           ? `${over.used} containers of ${over.bits} bits, and there are ${over.of}`
           : undefined;
   const isTight =
-    placed.stages === TOFINO_STAGES ||
+    placed.stages === chip.stages ||
     registersOfSeveral(fit.tables) > STAGE_LIMITS.meterAlus ||
     containers.containers.some((c) => c.used > c.of * TIGHT_SHARE);
   return {
     program: program.source.name,
+    chip: chip.name,
+    stagesThere: chip.stages,
     verdict: lacks !== undefined ? "no" : isTight ? "tight" : "fits",
     ...(lacks === undefined ? {} : { lacks }),
     stages: placed.stages,

@@ -1,4 +1,4 @@
-import { STAGE_LIMITS, TOFINO_STAGES } from "../verify/figures.ts";
+import { STAGE_LIMITS } from "../verify/figures.ts";
 import type { FitEntry, FitReport } from "./report.ts";
 
 /** Colours that people with any colour vision tell apart (Okabe and Ito). */
@@ -34,12 +34,12 @@ export function stageMap(report: FitReport): string {
   const total = TOP + body + BARS + 30;
   const parts: string[] = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${total}" viewBox="0 0 ${width} ${total}" font-family="Helvetica, Arial, sans-serif">`,
-    `<title>${escaped(report.program)}: stages of a Tofino 1, estimated</title>`,
+    `<title>${escaped(report.program)}: stages of a ${report.chip}, estimated</title>`,
     `<rect width="${width}" height="${total}" fill="#ffffff"/>`,
     text(
       LEFT,
       26,
-      `${report.program}: ${report.stages} of ${TOFINO_STAGES} stages of Tofino 1, estimated`,
+      `${report.program}: ${report.stages} of ${report.stagesThere} stages of ${report.chip}, estimated`,
       17,
       { bold: true },
     ),
@@ -47,7 +47,7 @@ export function stageMap(report: FitReport): string {
   ];
   for (const stage of report.perStage) {
     const x = LEFT + stage.stage * (COLUMN + GAP);
-    const isBeyond = stage.stage >= TOFINO_STAGES;
+    const isBeyond = stage.stage >= report.stagesThere;
     parts.push(
       `<rect x="${x}" y="${TOP - 22}" width="${COLUMN}" height="${body + 26}" fill="${isBeyond ? "#fde0dc" : "#f5f5f5"}"/>`,
       text(x + 6, TOP - 6, `stage ${stage.stage}${isBeyond ? ": not there" : ""}`, 12, { bold: true }),

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { SourceLocation } from "../../../ir/index.ts";
-import { type Figures, STAGE_LIMITS, type StageFigures, TOFINO_STAGES } from "../verify/figures.ts";
+import { type Figures, STAGE_LIMITS, type StageFigures } from "../verify/figures.ts";
 import type { Need } from "./memory.ts";
 import type { FitReport, FitStage } from "./report.ts";
 
@@ -109,7 +109,7 @@ export function fitText(
   const count = real === undefined ? `${report.stages}` : `${report.stages} estimated, ${real.stages} real`;
   const containers = report.containers.map((c) => `${c.used} of ${c.of} of ${c.bits} bits`).join(", ");
   return [
-    `${report.program} on Tofino 1: ${count} of ${TOFINO_STAGES} stages; ${VERDICTS[report.verdict]}`,
+    `${report.program} on ${report.chip}: ${count} of ${report.stagesThere} stages; ${VERDICTS[report.verdict]}`,
     ...(report.lacks === undefined ? [] : [`it lacks: ${report.lacks}`]),
     "",
     ...table,

@@ -118,7 +118,7 @@ export function stepsText(steps: readonly Step[], place: Place): readonly Doc[] 
             s.field,
             s.cast === undefined || (s.value.kind === "constant" && constantName(s.value) === undefined)
               ? text(s.value)
-              : expression({ kind: "cast", type: s.cast, operand: s.value }, scope),
+              : expression({ kind: "cast", ...s.cast, operand: s.value }, scope),
           ),
         );
       case "invalidate":

@@ -20,23 +20,29 @@ import { valueSetTexts, valueSetTypes } from "../../p4text/valuesets.ts";
 import { type ContainerSize, containerSizes } from "../containersizes.ts";
 import type { ChecksumText, Gress, TnaPipeline, TnaProgram } from "../lowered.ts";
 import { resubmittedFields } from "../passes.ts";
+import { type Chip, TOFINO_1 } from "../verify/figures.ts";
 import { blockText, PARAMETERS, type Place, scopeOf } from "./blocks.ts";
 import { actionTexts, declarations, headerTypeText, instanceTexts, members } from "./objects.ts";
 import { parserStates } from "./parser.ts";
 
 let templates: Templates | undefined;
 
-/** The P4_16 files of a program for Tofino 1, by path within the target's folder. */
+/** The P4_16 files of a program for Tofino, by path within the target's folder. */
 export function tnaFiles(program: TnaProgram): ReadonlyMap<string, string> {
   return placedTnaFiles(program).files;
 }
 
 /** The same, with the places of the user's program that their lines come from. */
-export function placedTnaFiles(program: TnaProgram): PlacedFiles {
+export function placedTnaFiles(program: TnaProgram, chip: Chip = TOFINO_1): PlacedFiles {
   templates ??= loadTemplates("tna");
   return withoutMarks(
-    programFiles(templates, program.source, program.controls, program.source.constants, (file) =>
-      partFiles(program, file),
+    programFiles(
+      templates,
+      program.source,
+      program.controls,
+      program.source.constants,
+      (file) => partFiles(program, file),
+      chip.arch,
     ),
   );
 }

@@ -38,6 +38,20 @@ export interface Figures {
 
 /** What a Tofino has, whole and in each stage. */
 export const TOFINO_STAGES = 12;
+
+/** A chip of the family. What is generated keeps to Tofino 1; Tofino 2 has more stages, and other types for a few fields. */
+export interface Chip {
+  readonly name: string;
+  readonly stages: number;
+  /** Architecture: the file that P4 includes, and what the compiler calls it. */
+  readonly arch: string;
+  /** The compiler's name of the chip. */
+  readonly target: string;
+}
+
+export const TOFINO_1: Chip = { name: "Tofino 1", stages: TOFINO_STAGES, arch: "tna", target: "tofino" };
+export const TOFINO_2: Chip = { name: "Tofino 2", stages: 20, arch: "t2na", target: "tofino2" };
+
 export const STAGE_LIMITS = {
   logicalTables: 16,
   sram: 80,

@@ -19,7 +19,7 @@ const COLUMNS: readonly (readonly [Column, string])[] = [
 ];
 
 /** The figures as a table for people: a line a stage, and the containers below. */
-export function figuresText(figures: Figures): string {
+export function figuresText(figures: Figures, stages: number = TOFINO_STAGES): string {
   const head = ["stage", ...COLUMNS.map(([, title]) => title)];
   const rows = figures.perStage.map((s) => [String(s.stage), ...COLUMNS.map(([c]) => String(amount(s, c)))]);
   const totals = [
@@ -32,7 +32,7 @@ export function figuresText(figures: Figures): string {
   const lines = table.map((r) => r.map((cell, i) => cell.padStart(widths[i] ?? 0)).join("  "));
   const containers = figures.containers.map((c) => `${c.used} of ${c.of} ${containerName(c)}`).join(", ");
   return [
-    `${figures.stages} of ${TOFINO_STAGES} stages`,
+    `${figures.stages} of ${stages} stages`,
     ...lines,
     ...(containers === "" ? [] : [`containers: ${containers}`]),
   ].join("\n");

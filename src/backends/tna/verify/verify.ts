@@ -11,12 +11,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Compilers, type Ran, run } from "./compilers.ts";
 import {
+  type Chip,
   containerFigures,
   type Figures,
   ReportError,
   stageFigures,
   stagesOfAssembly,
-  TOFINO_STAGES,
+  TOFINO_1,
 } from "./figures.ts";
 import { type CompilerMessage, compilerMessages } from "./messages.ts";
 
@@ -36,13 +37,15 @@ export interface VerifyOptions {
   readonly limit?: number;
   /** Where to leave what the two wrote; default: it is removed. */
   readonly keepIn?: string;
+  /** Default: Tofino 1. */
+  readonly chip?: Chip;
 }
 
 const HALF_AN_HOUR = 1_800_000;
 
 /**
- * Compiles the emitted P4 of a program for Tofino 1 and assembles the result. A program fits when both programs end with 0, there is a
- * binary, and the assembly uses at most 12 stages: p4c-barefoot ends with 0 for programs that need more.
+ * Compiles the emitted P4 of a program for a Tofino and assembles the result. A program fits when both programs end with 0, there is a
+ * binary, and the assembly uses at most the stages that there are: p4c-barefoot ends with 0 for programs that need more.
  *
  * @param files paths within the target's folder and their texts, as `tnaFiles` makes them
  */
@@ -60,7 +63,14 @@ export async function verifyTna(
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, text);
     }
-    return await verifyIn(scratch, source, main, compilers, options.limit ?? HALF_AN_HOUR);
+    return await verifyIn(
+      scratch,
+      source,
+      main,
+      compilers,
+      options.limit ?? HALF_AN_HOUR,
+      options.chip ?? TOFINO_1,
+    );
   } finally {
     if (options.keepIn === undefined) rmSync(scratch, { recursive: true, force: true });
   }
@@ -72,9 +82,10 @@ async function verifyIn(
   main: string,
   { compiler, assembler }: Compilers,
   limit: number,
+  chip: Chip,
 ): Promise<Verification> {
   const out = join(scratch, "out");
-  const flags = ["--target", "tofino", "--arch", "tna", "-g", "-o", out];
+  const flags = ["--target", chip.target, "--arch", chip.arch, "-g", "-o", out];
   const compiled = await run(compiler, [...flags, main], source, limit);
   const assembly = findFile(out, (name) => name.endsWith(".bfa"));
   const figures = assembly === undefined ? undefined : figuresIn(dirname(assembly), assembly);
@@ -89,15 +100,15 @@ async function verifyIn(
 
   const folder = dirname(assembly);
   const assembled = await run(assembler, ["-o", ".", assembly], folder, limit);
-  const binary = findFile(folder, (name) => name === "tofino.bin");
+  const binary = findFile(folder, (name) => name === `${chip.target}.bin`);
   if (assembled.code !== 0 || binary === undefined)
     return { kind: "refused", by: "bfas", messages: reasons(assembled, "bfas"), ...withFigures };
   if (figures === undefined) return { kind: "refused", by: "p4c-barefoot", messages: [noReport()] };
-  if (figures.stages > TOFINO_STAGES || figures.stages === 0)
+  if (figures.stages > chip.stages || figures.stages === 0)
     return {
       kind: "refused",
       by: "stages",
-      messages: [{ severity: "error", text: `${figures.stages} stages, and there are ${TOFINO_STAGES}` }],
+      messages: [{ severity: "error", text: `${figures.stages} stages, and there are ${chip.stages}` }],
       figures,
     };
   const warnings = compilerMessages(compiled.output).filter((m) => m.severity === "warning");
