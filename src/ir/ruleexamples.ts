@@ -1,4 +1,6 @@
 import type { RuleCode } from "./diagnostics.ts";
+import { byPort, cellOf, inIngress, key, mark, note, optionalNote, use } from "./examplesnippets.ts";
+import { tnaRuleExamples } from "./tnaruleexamples.ts";
 import type { TnaCode } from "./tnarules.ts";
 
 /** A mistake and its cure, as the body of a feature's `build(p)`. A test runs both. */
@@ -8,14 +10,6 @@ export interface RuleExample {
   readonly wrong: string;
   readonly right: string;
 }
-
-const mark = 'const mark = p.metadata("mark", bit(8));\n';
-const key =
-  'const c = p.control("sorter", "ingress");\nconst go = c.action("go", { port: bit(9) }, (a, d) => a.set(intrinsic.egress_port, d.port));\n';
-const use = '\nc.apply((s) => s.apply(t));\np.ingress("route", (s) => s.invoke(c));';
-
-const note = 'const note = p.header(wireHeader("note", { kind: 8, size: 8 }));\n';
-const optionalNote = `${note}const more = p.parser.state("parse_note").extract(note);\np.parser.state("start").select(intrinsic.ingress_port).on(1, more);\n`;
 
 /** Examples for docs/errors.md, by code. */
 export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
@@ -55,6 +49,11 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: `${mark}p.ingress("route", (s) => s.set(mark, mark.shiftLeft(8)));`,
     right: `${mark}p.ingress("route", (s) => s.set(mark, mark.shiftLeft(7)));`,
   },
+  GP1110: {
+    why: "There is nothing between the two.",
+    wrong: `${mark}p.ingress("route", (s) => s.random(mark, 5, 3));`,
+    right: `${mark}p.ingress("route", (s) => s.random(mark, 0, 7));`,
+  },
   GP1111: {
     why: "Compilers take the test out and what stands behind it; p4c then warns of the rest.",
     wrong: `${mark}p.ingress("route", (s) => s.if(mark.lt(0), (then) => then.drop()));`,
@@ -74,6 +73,11 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     why: "It becomes a name of the generated P4.",
     wrong: 'p.metadata("layer-mark", bit(8));',
     right: 'p.metadata("layer_mark", bit(8));',
+  },
+  GP1204: {
+    why: "A name that nobody has declared is most often one that is misspelt.",
+    wrong: 'p.ingress("rout", (s) => s.drop());',
+    right: 'p.ingress("route", (s) => s.drop());',
   },
   GP1301: {
     why: "Switches read and write whole bytes.",
@@ -105,6 +109,11 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: 'p.parser.state("start").advance(4);',
     right: 'p.parser.state("start").advance(8);',
   },
+  GP1307: {
+    why: "Looking ahead takes bits from the packet, and a packet that has no more is in error, whatever comes of the value.",
+    wrong: `${mark}p.parser.state("start").set(mark, mux(intrinsic.ingress_port.eq(1), lookahead(bit(8)), value(bit(8), 0)));`,
+    right: `${mark}p.parser.state("start").set(mark, lookahead(bit(8)));`,
+  },
   GP1308: {
     why: "Most often a state was to be another one.",
     wrong: `${note}p.parser.state("start").extract(note).select(note.kind).on(1, accept).otherwise(accept);`,
@@ -122,6 +131,13 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     right:
       'const labels = p.stack("labels", wireHeader("label", { value: 16 }), 2);\np.parser.state("start").extract(labels.next);\np.ingress("route", (s) => s.setInvalid(labels.at(1)));',
   },
+  GP1311: {
+    why: "A packet says itself how long the field is, in a header that comes before.",
+    wrong:
+      'const head = p.header(wireHeader("head", { size: 8 }));\nconst text = p.header(withVarbit(wireHeader("text", { kind: 8 }), "rest", 256));\np.parser.state("start").extract(head).extract(text);',
+    right:
+      'const head = p.header(wireHeader("head", { size: 8 }));\nconst text = p.header(withVarbit(wireHeader("text", { kind: 8 }), "rest", 256));\np.parser.state("start").extract(head).extract(text, head.size.cast(bit(32)).shiftLeft(3));',
+  },
   GP1312: {
     why: "Not all packets have the header; in the others its fields hold anything.",
     wrong: `${optionalNote}p.ingress("route", (s) => s.set(note.kind, 1));`,
@@ -132,6 +148,13 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: 'p.union("either", {});',
     right:
       'const either = p.union("either", { a: wireHeader("a", { x: 8 }), b: wireHeader("b", { y: 8 }) });\np.parser.state("start").extract(either.a);',
+  },
+  GP1314: {
+    why: "An Internet checksum has 16 bits.",
+    wrong:
+      'const note = p.header(wireHeader("note", { kind: 8, sum: 8 }));\np.parser.state("start").extract(note);\np.checksum(note, "sum");',
+    right:
+      'const note = p.header(wireHeader("note", { kind: 16, sum: 16 }));\np.parser.state("start").extract(note);\np.checksum(note, "sum");',
   },
   GP1315: {
     why: "p4c writes a range as cases with masks, and BMv2 would get thousands of them.",
@@ -190,10 +213,20 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: `${key}const hops = c.actionProfile("hops", { size: 0 });\nconst t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4, implementation: hops });${use}`,
     right: `${key}const hops = c.actionProfile("hops", { size: 16 });\nconst t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4, implementation: hops });${use}`,
   },
+  GP1410: {
+    why: "The data of the actions stand in the profile, under numbers that entries name; a default action would have none.",
+    wrong: `${key}const hops = c.actionProfile("hops", { size: 16 });\nconst t = c.table("t", { ${byPort}, actions: [go], size: 4, implementation: hops, defaultAction: go.with({ port: 1 }) });${use}`,
+    right: `${key}const hops = c.actionProfile("hops", { size: 16 });\nconst t = c.table("t", { ${byPort}, actions: [go], size: 4, implementation: hops });${use}`,
+  },
   GP1411: {
     why: "The field has the same value in all packets, so it chooses nothing.",
     wrong: `${key}const t = c.table("t", { key: { zero: exactly(value(bit(8), 0)) }, actions: [go], size: 4 });${use}`,
     right: `${key}const t = c.table("t", { key: { port: exactly(intrinsic.ingress_port) }, actions: [go], size: 4 });${use}`,
+  },
+  GP1412: {
+    why: "BMv2 refuses every write to a table that has entries of the program.",
+    wrong: `${key}const t = c.table("t", { ${byPort}, actions: [go], size: 4, initialEntries: [{ key: { port: 3 }, run: go.with({ port: 1 }) }] });${use}`,
+    right: `${key}const t = c.table("t", { ${byPort}, actions: [go], size: 4, entries: [{ key: { port: 3 }, run: go.with({ port: 1 }) }] });${use}`,
   },
   GP1501: {
     why: "A table stands in one place of a pipeline.",
@@ -204,6 +237,11 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     why: "The queue is known behind it only, in egress.",
     wrong: 'p.ingress("route", (s) => s.if(intrinsic.dequeue_depth.gt(5), (then) => then.drop()));',
     right: 'p.egress("route", (s) => s.if(intrinsic.dequeue_depth.gt(5), (then) => then.drop()));',
+  },
+  GP1503: {
+    why: "No switch has a pipeline without an end.",
+    wrong: `const c = p.control("marker", "ingress");\nc.apply((s) => s.invoke(c));${inIngress}`,
+    right: `const c = p.control("marker", "ingress");\nc.apply((s) => s.drop());${inIngress}`,
   },
   GP1505: {
     why: "A control belongs to ingress or to egress.",
@@ -236,12 +274,22 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     right:
       'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nconst i = p.metadata("i", bit(2));\nc.apply((s) => s.update(r, { index: i, next: (old) => old.add(3) }));\np.ingress("route", (s) => s.invoke(c));',
   },
+  GP1603: {
+    why: "Switches keep numbers.",
+    wrong: `${cellOf("bool")}c.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old }));${inIngress}`,
+    right: `${cellOf("bit(8)")}c.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));${inIngress}`,
+  },
   GP1604: {
     why: "Memory without cells.",
     wrong:
       'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 0);\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
     right:
       'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
+  },
+  GP1605: {
+    why: "A meter without cells measures nothing.",
+    wrong: `const c = p.control("police", "ingress");\nconst m = c.meter("m", { size: 0, unit: "bytes" });\nconst colour = p.metadata("met", bit(2));\nc.apply((s) => {\n  s.meter(m, value(bit(32), 0), colour);\n  s.if(colour.eq(2), (then) => then.drop());\n});${inIngress}`,
+    right: `const c = p.control("police", "ingress");\nconst m = c.meter("m", { size: 4, unit: "bytes" });\nconst colour = p.metadata("met", bit(2));\nc.apply((s) => {\n  s.meter(m, value(bit(32), 0), colour);\n  s.if(colour.eq(2), (then) => then.drop());\n});${inIngress}`,
   },
   GP1607: {
     why: "It reads the cell, writes back what it read, and tells nobody.",
@@ -250,68 +298,15 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     right:
       'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
   },
+  GP1701: {
+    why: "A table's entries are the program's for ever, or the control plane's.",
+    wrong: `${key}const entries = [{ key: { port: 3 }, run: go.with({ port: 1 }) }];\nconst t = c.table("t", { ${byPort}, actions: [go], size: 4, entries, initialEntries: entries });${use}`,
+    right: `${key}const entries = [{ key: { port: 3 }, run: go.with({ port: 1 }) }];\nconst t = c.table("t", { ${byPort}, actions: [go], size: 4, entries });${use}`,
+  },
   GP1703: {
     why: "The packet would be lost without a trace.",
     wrong: 'p.ingress("route", (s) => s.set(intrinsic.egress_port, 99));',
     right: 'p.ingress("route", (s) => s.set(intrinsic.egress_port, 3));',
   },
-  GP1801: {
-    why: "The cell is updated by one operation on it and one value of the packet.",
-    wrong:
-      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nconst m = p.metadata("m", bit(32));\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.mul(3).add(m) }));\np.ingress("route", (s) => s.invoke(c));',
-    right:
-      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nconst m = p.metadata("m", bit(32));\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(m) }));\np.ingress("route", (s) => s.invoke(c));',
-  },
-  GP1808: {
-    why: "A state compares 32 bits at once.",
-    wrong:
-      'const note = p.header(wireHeader("note", { kind: 32, size: 32 }));\np.parser.state("start").extract(note).select(note.kind, note.size).on([1, 2], reject).otherwise(accept);',
-    right:
-      'const note = p.header(wireHeader("note", { kind: 32, size: 32 }));\nconst sized = p.parser.state("sized").select(note.size).on(2, reject).otherwise(accept);\np.parser.state("start").extract(note).select(note.kind).on(1, sized).otherwise(accept);',
-  },
-  GP1809: {
-    why: "Tofino does not multiply.",
-    wrong: `${mark}p.ingress("route", (s) => s.set(mark, mark.mul(mark)));`,
-    right: `${mark}p.ingress("route", (s) => s.set(mark, mark.shiftLeft(1)));`,
-  },
-  GP1811: {
-    why: "A cell is one, two or four bytes.",
-    wrong:
-      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(24), 4);\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
-    right:
-      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
-  },
-  GP1812: {
-    why: "A register lies in one stage.",
-    wrong:
-      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 200_000);\nc.apply((s) => s.update(r, { index: value(bit(18), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
-    right:
-      'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 65_536);\nc.apply((s) => s.update(r, { index: value(bit(16), 1), next: (old) => old.add(1) }));\np.ingress("route", (s) => s.invoke(c));',
-  },
-  GP1814: {
-    why: "Tofino drops the packet in its parser, where nothing counts it; v1model goes on to ingress.",
-    wrong: `${note}p.parser.state("start").extract(note).select(note.kind).on(1, accept).otherwise(reject);`,
-    right: `${note}p.parser.state("start").extract(note);\np.ingress("route", (s) => s.if(note.kind.ne(1), (then) => then.drop()));`,
-  },
-  GP1831: {
-    why: "On v1model the packet goes on to ingress with the error; Tofino would go on without.",
-    wrong: `${note}p.parser.state("start").extract(note).verify(note.kind.ne(0), "NoKind");`,
-    right: `${note}p.parser.state("start").extract(note);\np.ingress("route", (s) => s.if(note.kind.eq(0), (then) => then.drop()));`,
-  },
-  GP1833: {
-    why: "Tofino's containers hold the headers side by side anyway.",
-    wrong:
-      'const either = p.union("either", { a: wireHeader("a", { x: 8 }), b: wireHeader("b", { y: 8 }) });\np.parser.state("start").extract(either.a);',
-    right: 'const a = p.header(wireHeader("a", { x: 8 }));\np.parser.state("start").extract(a);',
-  },
-  GP1842: {
-    why: "Tofino draws so many random bits.",
-    wrong: `${mark}p.ingress("route", (s) => s.random(mark, 0, 99));`,
-    right: `${mark}p.ingress("route", (s) => s.random(mark, 0, 127));`,
-  },
-  GP1861: {
-    why: "A sum goes over two containers of 32 bits at most; one that saturates stays in one.",
-    wrong: 'const t = p.metadata("t", bit(48));\np.ingress("route", (s) => s.set(t, t.addSat(1)));',
-    right: 'const t = p.metadata("t", bit(48));\np.ingress("route", (s) => s.set(t, t.add(1)));',
-  },
+  ...tnaRuleExamples,
 };
