@@ -80,14 +80,14 @@ class Liveness {
 
   /** Lost at the end of the pipeline. */
   readonly #atEnd: Lost;
-  /** What these read, nothing reads. */
-  readonly #idle: ReadonlySet<Statement>;
+  /** What these read, nothing reads, nor what conditions ask in front of nothing else. */
+  readonly #idle: ReadonlySet<Statement> | undefined;
 
   constructor(
     names: Names,
     extent: "one control" | "all controls",
     atEnd: Lost = new Set(),
-    idle: ReadonlySet<Statement> = new Set(),
+    idle?: ReadonlySet<Statement>,
   ) {
     this.#names = names;
     this.#extent = extent;
@@ -107,7 +107,7 @@ class Liveness {
     switch (s.kind) {
       case "if": {
         const lost = both(this.block(s.whenTrue, after), this.block(s.whenFalse, after));
-        return without(lost, [s.condition]);
+        return this.#isIdle(s) ? after : without(lost, [s.condition]);
       }
       case "applyTable":
         return this.#table(s, after);
@@ -122,6 +122,12 @@ class Liveness {
       default:
         return this.#straight(s, after);
     }
+  }
+
+  #isIdle(s: Statement): boolean {
+    if (this.#idle === undefined) return false;
+    if (s.kind !== "if") return this.#idle.has(s);
+    return [...s.whenTrue, ...s.whenFalse].every((inner) => this.#isIdle(inner));
   }
 
   #table(s: ApplyTable, after: Lost): Lost {
@@ -143,7 +149,7 @@ class Liveness {
   }
 
   #straight(s: StraightStatement, after: Lost): Lost {
-    if (s.kind === "assign" && this.#idle.has(s)) {
+    if (s.kind === "assign" && this.#isIdle(s)) {
       if (!this.#isRead.has(s)) this.#isRead.set(s, false);
       return after;
     }

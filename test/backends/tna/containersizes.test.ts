@@ -58,7 +58,7 @@ describe("containers of just their size", () => {
         action("c.lost", [], [assign(n8, arithmetic(n8, "|+|", m8))]),
         action("c.less", [], [assign(m8, arithmetic(m8, "|-|", n8))]),
       ],
-      apply: [call("c.kept"), call("c.less"), call("c.lost")],
+      apply: [call("c.kept"), call("c.less"), call("c.lost"), when(binary(n8, "==", m8), [assign(m9, m9)])],
     });
     expect(sizes(p)).toEqual(["ingress meta.m8 8"]);
     expect(text(p, "ingress.p4")).toContain(

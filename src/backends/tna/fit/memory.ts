@@ -142,8 +142,10 @@ function keyOf(t: FitTable): { readonly bits: number; readonly bytes: readonly n
   for (const k of t.table?.key ?? []) {
     let width = widthOf(k.expression.type);
     bits += width;
-    // A range is matched by nibbles, each in a byte of its own.
+    // A range is matched by nibbles, each in a byte of its own: both of each byte that a slice of bits meets.
     const unit = k.match === "range" ? 4 : 8;
+    if (k.match === "range" && k.expression.kind === "slice" && width > unit)
+      width = 8 * Math.ceil(((k.expression.low % 8) + width) / 8);
     for (; width > unit; width -= unit) bytes.push(unit);
     bytes.push(width);
   }
@@ -208,7 +210,8 @@ function ternary(t: FitTable, asked: number): Match {
   let width = 0;
   let left = bytes.length;
   for (; left > 11; left -= 11) width += 2;
-  if (left > 6) width += 2;
+  // The half byte between two bytes takes no nibble of a range.
+  if (left > 6 || (left === 6 && lines > 0)) width += 2;
   else if (left > 0 || width === 0) width += 1;
   const places = depth * TCAM_WORDS;
   const options = dataLayouts(t).map(({ immediate, apart }) => {
