@@ -13,7 +13,7 @@ import {
   type Transport,
 } from "../p4runtime/index.ts";
 import { differenceOf } from "./diff.ts";
-import { FleetJobs, type JobNotice } from "./fleetjobs.ts";
+import { FleetJobs, type JobNotice, type JobState } from "./fleetjobs.ts";
 import { IntentBook, type Intentions, PROBE_TABLE } from "./intent.ts";
 import type { DeskTimes } from "./jobservice/desk.ts";
 import { LinkProbes, type ProbesOutcome } from "./linkprobes.ts";
@@ -23,7 +23,7 @@ import { planOf } from "./plan.ts";
 import { applyPlan, readDifference, reconcile } from "./reconcile.ts";
 import { type ControllerState, EMPTY_STATE, type StateStore } from "./statefile.ts";
 import type { LoadableProgram } from "./switchsession.ts";
-import { checkTopology, type SwitchNode, switchNamed } from "./topology.ts";
+import { checkTopology, linkName, type SwitchNode, switchNamed } from "./topology.ts";
 
 export interface FleetOptions extends Omit<Intentions, "outage" | "placements"> {
   readonly program: LoadableProgram;
@@ -153,6 +153,27 @@ export class Fleet {
   /** Links that are down, by `linkName`; none where nobody probes them. */
   get linksDown(): readonly string[] {
     return [...(this.#probes?.down ?? [])];
+  }
+
+  /** Each link; up or not is not known where nobody probes it, or a switch at its ends cannot be asked. */
+  linkStates(): readonly { readonly name: string; readonly isUp: boolean | undefined }[] {
+    const isReady = (name: string): boolean => this.#switches.get(name)?.state.kind === "ready";
+    const down = this.#probes?.down ?? new Set<string>();
+    return (this.#options.topology.links ?? []).map(({ ends }) => {
+      const name = linkName(ends);
+      const isKnown = this.#probes !== undefined && ends.every((end) => isReady(end.switch));
+      return { name, isUp: down.has(name) ? false : isKnown ? true : undefined };
+    });
+  }
+
+  /** Each job; none where the program does not aggregate. */
+  jobStates(): readonly JobState[] {
+    return this.#jobs?.status() ?? [];
+  }
+
+  /** Slots of a switch; undefined where the program does not aggregate. */
+  get slots(): number | undefined {
+    return this.#options.aggregation?.options.rows;
   }
 
   /** The jobs that run on the switches; undefined when their program does not aggregate. */

@@ -13,6 +13,7 @@ import {
   type MemberId,
   type MemberRecord,
 } from "./jobservice/jobrecord.ts";
+import { RoundRate } from "./roundrate.ts";
 import { SlotReset } from "./slotreset.ts";
 import type { ControllerState } from "./statefile.ts";
 import { switchNamed } from "./topology.ts";
@@ -41,6 +42,21 @@ export type JobNews =
   | { readonly kind: "layout"; readonly layout: JobLayout; readonly way: JobWay }
   | { readonly kind: "ended"; readonly reason: string };
 
+/** Where a job stands, for people. */
+export interface JobState {
+  readonly name: string;
+  readonly number: number;
+  /** The switch that adds; undefined: the parameter server does. */
+  readonly on: string | undefined;
+  readonly slotBase: number;
+  readonly rows: number;
+  readonly generation: number;
+  readonly openRound: number;
+  readonly roundsPerSecond: number | undefined;
+  /** The parameter server first. */
+  readonly members: readonly { readonly host: string; readonly state: string }[];
+}
+
 export interface FleetJobsOptions extends Omit<DeskOptions, "generations"> {
   readonly switches: JobSwitches;
   readonly state: ControllerState;
@@ -66,6 +82,7 @@ export class FleetJobs {
   readonly #resets = new Map<string, SlotReset>();
   /** By switch, when the entries of jobs that have gone from it are away. */
   readonly #leaving = new Map<string, Promise<void>>();
+  readonly #rates = new Map<string, RoundRate>();
   readonly #clock: Promise<void>;
   #work: Promise<void> = Promise.resolve();
   #wake: AbortController = new AbortController();
@@ -100,6 +117,24 @@ export class FleetJobs {
     return [...this.#written.values()];
   }
 
+  /** Where each job stands. */
+  status(): readonly JobState[] {
+    return this.#desk.jobs.map(({ name, number, server, workers, spec }) => {
+      const placement = this.#desk.placementOf(name);
+      return {
+        name,
+        number,
+        on: placement?.on,
+        slotBase: placement?.slotBase ?? 0,
+        rows: spec.rows.length,
+        generation: placement?.generation ?? 0,
+        openRound: this.#desk.openRoundOf(name),
+        roundsPerSecond: this.#rates.get(name)?.perSecond(this.#now()),
+        members: [server, ...workers].map(({ host, state }) => ({ host, state })),
+      };
+    });
+  }
+
   /** Resolves when the answer may be given: it has been saved. @throws JobRefusal */
   async join(id: MemberId, spec: JobSpec | undefined): Promise<Joined> {
     const { joined, actions } = this.#desk.join(id, spec, this.#now());
@@ -111,6 +146,10 @@ export class FleetJobs {
   /** @throws JobRefusal */
   heartbeat(id: MemberId, openRound: number | undefined): void {
     this.#carryOut(this.#desk.heartbeat(id, openRound, this.#now()));
+    if (openRound === undefined || openRound === 0) return;
+    const rate = this.#rates.get(id.job) ?? new RoundRate();
+    this.#rates.set(id.job, rate);
+    rate.note(openRound, this.#now());
   }
 
   /** @throws JobRefusal */
@@ -218,6 +257,7 @@ export class FleetJobs {
         this.#options.onNotice(action);
         this.#news(action.job, action);
         this.#listeners.delete(action.job);
+        this.#rates.delete(action.job);
         this.#told.delete(action.job);
         return;
       case "announce":

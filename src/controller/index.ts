@@ -3,7 +3,7 @@ export { type Difference, differenceOf, isApplied } from "./diff.ts";
 export { readDrops } from "./drops.ts";
 export { JobError, type JobRequest } from "./failover.ts";
 export { Fleet, type FleetNotice, type FleetOptions, type SwitchState } from "./fleet.ts";
-export { FleetJobs, type JobNews, type JobNotice } from "./fleetjobs.ts";
+export { FleetJobs, type JobNews, type JobNotice, type JobState } from "./fleetjobs.ts";
 export { type Intent, IntentBook, type Intentions } from "./intent.ts";
 export { membersOf, type Placement } from "./jobs.ts";
 export { JobEnded, JobMember, type JobMemberOptions, listJobs, moveJob } from "./jobservice/client.ts";
@@ -22,6 +22,7 @@ export { Leadership, type LeadershipOptions, type Reign } from "./leadership.ts"
 export { type LinkNews, LinkProbes, type ProbeOut, type ProbesOutcome } from "./linkprobes.ts";
 export { type LinkAction, type LinkEvent, LinkWatch, type LinkWatchOptions } from "./linkwatch.ts";
 export { type Life, Liveness, type LivenessAction, type LivenessEvent } from "./liveness.ts";
+export { metricsOf } from "./metrics.ts";
 export { NO_OUTAGE, nextHops, type Outage } from "./paths.ts";
 export { describePlan, type Plan, planOf } from "./plan.ts";
 export type { AggregationFeature } from "./program.ts";
@@ -38,4 +39,4 @@ export { type ControllerState, StateError, StateFile, type StateStore } from "./
 export { type HostNode, type LinkNode, type SwitchNode, type Topology, TopologyError } from "./topology.ts";
 export { parseTopology, readTopologyFile, type TopologyFile } from "./topologyfile.ts";
 export type { UserEntry } from "./userentry.ts";
-export { metricsOf, WebPage, type WebPageOptions } from "./webpage.ts";
+export { WebPage, type WebPageOptions } from "./webpage.ts";

@@ -2,6 +2,8 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { hostAndPort } from "../p4runtime/address.ts";
 import type { Fleet, FleetNotice } from "./fleet.ts";
+import { metricsOf } from "./metrics.ts";
+import { PAGE } from "./page.ts";
 import { plainText } from "./statefile.ts";
 import { linkName, type Topology, TopologyError } from "./topology.ts";
 
@@ -53,7 +55,8 @@ export class WebPage {
   /** Tells all pages that are open, and those that will be. */
   notice(notice: FleetNotice): void {
     this.#notices++;
-    const event = `id: ${this.#notices}\ndata: ${plainText(notice)}\n\n`;
+    const told = { time: new Date().toISOString(), ...notice };
+    const event = `id: ${this.#notices}\ndata: ${plainText(told)}\n\n`;
     this.#recent.push(event);
     if (this.#recent.length > REMEMBERED) this.#recent.shift();
     // One that does not read would make this process grow.
@@ -92,6 +95,9 @@ export class WebPage {
         this.#listeners.add(response);
         response.on("close", () => this.#listeners.delete(response));
         return;
+      case "/favicon.ico":
+        response.writeHead(204).end();
+        return;
       default:
         answer(response, 404, "text/plain", "there is no such page\n");
     }
@@ -125,10 +131,21 @@ export class WebPage {
 
   #status(): object {
     const { fleet, topology } = this.#options;
+    const states = fleet.linkStates();
     return {
       switches: fleet.status(),
       hosts: topology.hosts.map(({ name, attachments }) => ({ name, attachments })),
-      links: (topology.links ?? []).map(({ ends, weight = 1 }) => ({ name: linkName(ends), ends, weight })),
+      links: (topology.links ?? []).map(({ ends, weight = 1 }, i) => {
+        const isUp = states[i]?.isUp;
+        return {
+          name: linkName(ends),
+          ends,
+          weight,
+          state: isUp === undefined ? "unknown" : isUp ? "up" : "down",
+        };
+      }),
+      jobs: fleet.jobStates(),
+      slots: fleet.slots,
     };
   }
 }
@@ -148,85 +165,3 @@ function answer(response: ServerResponse, status: number, type: string, text: st
   });
   response.end(text);
 }
-
-/** Figures for Prometheus, in its text format. */
-export function metricsOf(fleet: Pick<Fleet, "status">): string {
-  const switches = fleet.status();
-  const family = (
-    name: string,
-    type: "gauge" | "counter",
-    help: string,
-    value: (s: (typeof switches)[number]) => number,
-  ): string => {
-    const lines = switches.map((s) => `gradplane_${name}{switch="${label(s.name)}"} ${value(s)}`);
-    return [`# HELP gradplane_${name} ${help}`, `# TYPE gradplane_${name} ${type}`, ...lines].join("\n");
-  };
-  return `${[
-    family("switch_ready", "gauge", "1: connected, primary, as wanted", (s) =>
-      s.state.kind === "ready" ? 1 : 0,
-    ),
-    family("switch_drained", "gauge", "1: kept empty", (s) => (s.isDrained ? 1 : 0)),
-    family("switch_entries", "gauge", "entities that are wanted", (s) =>
-      s.state.kind === "ready" ? s.state.entries : 0,
-    ),
-    family("switch_connects_total", "counter", "connections that came about", (s) => s.connects),
-    family("updates_written_total", "counter", "updates that the switch took", (s) => s.updates),
-    family("repairs_failed_total", "counter", "repairs that failed", (s) => s.failures),
-    family("drift_entities", "gauge", "entities of somebody else", (s) => s.drift),
-  ].join("\n")}\n`;
-}
-
-function label(name: string): string {
-  return name.replace(/[\\"\n]/g, (c) => (c === "\n" ? "\\n" : `\\${c}`));
-}
-
-const PAGE = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>gradplane controller</title>
-<style>
-  body { font: 14px/1.5 system-ui, sans-serif; margin: 2rem; }
-  table { border-collapse: collapse; }
-  td, th { padding: 0.2rem 0.8rem; text-align: left; border-bottom: 1px solid #ddd; }
-  .ready { color: #176f2c; } .lost, .deposed { color: #b3261e; } .connecting { color: #8a6100; }
-  #log { font-family: monospace; white-space: pre-wrap; max-height: 20rem; overflow: auto; background: #f6f6f6; padding: 0.5rem; }
-</style>
-<h1>Switches</h1>
-<table><thead><tr><th>switch<th>address<th>state<th>entries<th>written<th>drift<th></tr></thead><tbody id="switches"></tbody></table>
-<p><label>Token for changes: <input id="token" type="password" autocomplete="off"></label> <span id="answer" role="status"></span></p>
-<h2>Events</h2>
-<div id="log" role="log"></div>
-<script>
-  const byId = (id) => document.getElementById(id);
-  const cell = (row, text, kind) => { const td = row.insertCell(); td.textContent = text; if (kind) td.className = kind; return td; };
-  async function change(what, name) {
-    const response = await fetch("/" + what + "/" + encodeURIComponent(name), { method: "POST", headers: { authorization: "Bearer " + byId("token").value } });
-    byId("answer").textContent = (await response.text()).trim();
-    show();
-  }
-  async function show() {
-    const { switches } = await (await fetch("/status")).json();
-    const rows = document.createDocumentFragment();
-    for (const s of switches) {
-      const row = document.createElement("tr");
-      cell(row, s.name); cell(row, s.target);
-      cell(row, s.state.kind + (s.isDrained ? ", drained" : "") + (s.state.reason ? ": " + s.state.reason : ""), s.state.kind);
-      cell(row, s.state.entries ?? ""); cell(row, s.updates); cell(row, s.drift);
-      const button = document.createElement("button");
-      button.textContent = s.isDrained ? "restore" : "drain";
-      button.onclick = () => change(button.textContent, s.name);
-      cell(row, "").append(button);
-      rows.append(row);
-    }
-    byId("switches").replaceChildren(rows);
-  }
-  new EventSource("/events").onmessage = ({ data }) => {
-    const line = document.createElement("div");
-    line.textContent = data;
-    byId("log").prepend(line);
-    show();
-  };
-  show();
-</script>
-</html>
-`;

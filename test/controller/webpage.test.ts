@@ -34,7 +34,9 @@ describe("the controller's web page", { timeout: 60_000 }, () => {
     });
     const metrics = await (await fetch(at("/metrics"))).text();
     expect(metrics).toContain('gradplane_switch_ready{switch="leaf1"} 0\n');
-    expect(metrics).toMatch(/^(# (HELP|TYPE) gradplane_\w+ .+\n|gradplane_\w+\{switch="\w+"\} \d+\n)+$/);
+    expect(metrics).toMatch(
+      /^(# (HELP|TYPE) gradplane_\w+ .+\n|gradplane_\w+\{(switch|link|job)="[^"\n]+"\} [\d.]+\n)+$/,
+    );
     expect((await fetch(at("/nothing"))).status).toBe(404);
   });
 
@@ -62,7 +64,7 @@ describe("the controller's web page", { timeout: 60_000 }, () => {
     web.notice({ kind: "drained", name: "spine1" });
     const reader = response.body?.getReader() ?? expect.fail();
     let text = "";
-    while (!text.includes('{"kind":"drained","name":"spine1"}'))
+    while (!text.includes('"kind":"drained","name":"spine1"}'))
       text += new TextDecoder().decode((await reader.read()).value);
     await reader.cancel();
     const later = await fetch(at("/events"));
