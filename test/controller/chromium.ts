@@ -55,13 +55,16 @@ export class BrowserPage {
       ],
       { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] },
     );
-    onTestFinished(async () => {
-      child.kill("SIGKILL");
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
-    });
     const [, , , to, from] = child.stdio;
     if (!(to instanceof Writable) || !(from instanceof Readable)) throw new Error("the browser has no pipe");
+    onTestFinished(async () => {
+      // Asked to end, it ends its own processes, too, which write into the folder.
+      const limit = setTimeout(() => child.kill("SIGKILL"), 10_000);
+      to.write(`${JSON.stringify({ id: 0, method: "Browser.close" })}\0`);
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      clearTimeout(limit);
+      rmSync(profile, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+    });
     const page = new BrowserPage(child, to, from);
     const { targetId } = await page.call("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await page.call("Target.attachToTarget", { targetId, flatten: true });
