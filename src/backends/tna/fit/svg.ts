@@ -88,7 +88,7 @@ function box(t: FitEntry, x: number, y: number): readonly string[] {
     `<g><title>${escaped(`${t.gress}: ${about.join("; ")}`)}</title>`,
     `<rect x="${x}" y="${y}" width="${COLUMN - 6}" height="${h}" rx="3" fill="${colour}" fill-opacity="0.28" stroke="${colour}" stroke-width="1.3"${dashed}/>`,
     `<rect x="${x}" y="${y}" width="5" height="${h}" fill="${colour}"/>`,
-    text(x + 10, y + 15, shortened(t.name, 25), 11),
+    text(x + 10, y + 15, shortened(t.name, 29), 11),
     ...(h >= LINE + 13 && memory !== ""
       ? [text(x + 10, y + 28, shortened(memory, 28), 9.5, { faint: true })]
       : []),
@@ -104,7 +104,7 @@ function bars(need: FitEntry["need"], tables: number, x: number, y: number): rea
     ["TCAM", need.tcam, STAGE_LIMITS.tcam],
   ];
   const from = 78;
-  const room = COLUMN - from - 44;
+  const room = COLUMN - from - 50;
   return rows.flatMap(([name, used, of], i) => {
     const line = y + i * 16;
     return [
