@@ -3,6 +3,7 @@ import type { Init } from "../../p4info/message/descriptor.ts";
 import { Code } from "../../p4runtime/code.ts";
 import { electionIdMessage, electionIdOf } from "../../p4runtime/election-id.ts";
 import type { MasterArbitrationUpdate, Uint128 } from "../../p4runtime/proto/generated/p4runtime.ts";
+import { notFound, StatusError } from "./status.ts";
 
 /** Names a stream within the server. */
 export type StreamId = number;
@@ -20,6 +21,17 @@ export type ArbitrationAction =
       readonly code: number;
       readonly message: string;
     };
+
+/** Rules by which it is settled who may write. */
+export interface Election {
+  handle(event: ArbitrationEvent): ArbitrationAction[];
+  /** Check that a request for a device comes from the primary. @throws StatusError */
+  check(deviceId: bigint, role: string, electionId: Uint128 | undefined): void;
+  /** True when this stream is the primary of its role. */
+  isPrimaryStream(stream: StreamId): boolean;
+  /** The primaries of all roles; packets for the controller go to them. */
+  primaries(): StreamId[];
+}
 
 export interface ArbitrationLimits {
   /** Open streams per role. */
@@ -48,7 +60,7 @@ interface Role {
  * stream ends there is no primary until somebody sends an id that is at least as high; an id may be used again once its stream is
  * closed. An id that is not set never makes a primary; {0, 0} is an id like any other, the lowest.
  */
-export class Arbitration {
+export class Arbitration implements Election {
   readonly #deviceId: bigint;
   readonly #limits: ArbitrationLimits;
   readonly #roles = new Map<string, Role>();
@@ -66,6 +78,18 @@ export class Arbitration {
       case "closed":
         return this.#closed(event.stream);
     }
+  }
+
+  /** The checks of 12 and 14 that concern the sender, in their order. @throws StatusError NOT_FOUND or PERMISSION_DENIED */
+  check(_deviceId: bigint, role: string, electionId: Uint128 | undefined): void {
+    if (!this.knowsRole(role)) throw notFound(`no client has the role "${role}"`);
+    if (!this.isPrimary(role, electionId))
+      throw new StatusError(
+        Code.PERMISSION_DENIED,
+        electionId === undefined
+          ? "the request has no election id, so it does not come from the primary"
+          : "the election id is not that of the primary",
+      );
   }
 
   /** True when a request with this role and election id comes from the primary. An absent id never does. */

@@ -8,10 +8,13 @@ import { StatusError, statusOf } from "./status.ts";
 export class BatchError extends Error {
   override readonly name = "BatchError";
   readonly results: readonly (StatusError | undefined)[];
+  /** The error space of the members; our own unless given. */
+  readonly space: string | undefined;
 
-  constructor(results: readonly (StatusError | undefined)[], message: string) {
+  constructor(results: readonly (StatusError | undefined)[], message: string, space?: string) {
     super(message);
     this.results = results;
+    this.space = space;
   }
 }
 
@@ -45,7 +48,7 @@ export function callStatus(error: unknown, call: CallInfo): GrpcStatus {
     return {
       code: Code.UNKNOWN,
       message: error.message,
-      details: batchStatus(error.results, error.message, takesLongHeaders(call)),
+      details: batchStatus(error.results, error.message, takesLongHeaders(call), error.space),
     };
   const { code, message } = statusOf(error);
   return { code, message };

@@ -11,14 +11,17 @@ import {
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import type { BidiListener, StreamingCall } from "../grpc/grpc-call.ts";
 import type { GrpcStatus } from "../grpc/grpc-status.ts";
-import { Arbitration, type ArbitrationAction, type StreamId } from "./arbitration.ts";
+import { Arbitration, type ArbitrationAction, type Election, type StreamId } from "./arbitration.ts";
 import type { P4RuntimeServerCounters } from "./counters.ts";
 import { decodePacketIn, encodePacketOut } from "./packet-header.ts";
+import { PiArbitration } from "./pi-arbitration.ts";
+import type { ServerProfile } from "./profile.ts";
 import type { ProgramState } from "./program-state.ts";
-import { notFound, StatusError, statusOf, unimplemented } from "./status.ts";
+import { StatusError, statusOf, unimplemented } from "./status.ts";
 
 /** What streams have to do with beside each other. */
 export interface ControllersOptions {
+  readonly profile: ServerProfile;
   readonly deviceId: bigint;
   /** Messages that may wait on one stream for a client that does not read; further ones are dropped and counted. */
   readonly mostWaiting: number;
@@ -32,13 +35,14 @@ export interface ControllersOptions {
 /** The controllers that are connected: their streams, who of them may write, and what they are told. */
 export class Controllers {
   readonly #options: ControllersOptions;
-  readonly #arbitration: Arbitration;
+  readonly #arbitration: Election;
   readonly #streams = new Map<StreamId, StreamingCall>();
   #nextStream: StreamId = 1;
 
   constructor(options: ControllersOptions) {
     this.#options = options;
-    this.#arbitration = new Arbitration(options.deviceId);
+    this.#arbitration =
+      options.profile === "bmv2" ? new PiArbitration(options.deviceId) : new Arbitration(options.deviceId);
   }
 
   /** Streams that are open. */
@@ -46,16 +50,9 @@ export class Controllers {
     return this.#streams.size;
   }
 
-  /** The checks of 12 and 14 that concern the sender, in their order. @throws StatusError */
-  checkPrimary(role: string, electionId: Uint128 | undefined): void {
-    if (!this.#arbitration.knowsRole(role)) throw notFound(`no client has the role "${role}"`);
-    if (!this.#arbitration.isPrimary(role, electionId))
-      throw new StatusError(
-        Code.PERMISSION_DENIED,
-        electionId === undefined
-          ? "the request has no election id, so it does not come from the primary"
-          : "the election id is not that of the primary",
-      );
+  /** Check that a request for a device comes from the primary. @throws StatusError */
+  checkPrimary(deviceId: bigint, role: string, electionId: Uint128 | undefined): void {
+    this.#arbitration.check(deviceId, role, electionId);
   }
 
   /** A client opened its stream. */
@@ -154,6 +151,8 @@ export class Controllers {
   }
 
   #refuse(call: StreamingCall, status: StatusError, details: Init<StreamError>["details"]): void {
+    // PI tells nothing unless it was asked to by a service of its own.
+    if (this.#options.profile === "bmv2") return;
     const error: Init<StreamError> = {
       canonicalCode: status.code,
       message: status.message,

@@ -36,26 +36,29 @@ const DEFAULT_ROOM = 7_500;
  *
  * @param results one per member; undefined for one that went well.
  * @param takesLongHeaders whether the client is known to take as much as the appendix says.
+ * @param space of the errors
  */
 export function batchStatus(
   results: readonly (StatusError | undefined)[],
   message: string,
   takesLongHeaders: boolean,
+  space: string = SPACE,
 ): Uint8Array {
   const lengths = [1000, 300, 120, 60, 30, 12, 0];
   for (const room of takesLongHeaders ? [roomFor(results.length)] : [DEFAULT_ROOM, roomFor(results.length)]) {
     for (const longest of lengths) {
-      const bytes = statusWith(results, message, longest);
+      const bytes = statusWith(results, message, longest, space);
       if (bytes.length <= room) return bytes;
     }
   }
-  return statusWith(results, message, 0);
+  return statusWith(results, message, 0, space);
 }
 
 function statusWith(
   results: readonly (StatusError | undefined)[],
   message: string,
   longest: number,
+  space: string,
 ): Uint8Array {
   return encode(Status, {
     code: Code.UNKNOWN,
@@ -68,7 +71,7 @@ function statusWith(
           : encode(P4Error, {
               canonicalCode: result.code,
               message: shorten(result.message, longest),
-              space: longest === 0 ? "" : SPACE,
+              space: longest === 0 ? "" : space,
             }),
     })),
   });

@@ -36,6 +36,11 @@ export class Pipeline {
     return this.#committed?.state;
   }
 
+  /** True when something runs or is saved. */
+  get isSet(): boolean {
+    return (this.#saved ?? this.#committed) !== undefined;
+  }
+
   /** What reads and writes refer to. @throws StatusError FAILED_PRECONDITION when there is none */
   get current(): ProgramState {
     const loaded = this.#saved ?? this.#committed;

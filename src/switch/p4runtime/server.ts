@@ -7,11 +7,13 @@ import {
   CapabilitiesRequest,
   CapabilitiesResponse,
   type DigestList,
+  type Entity,
   GetForwardingPipelineConfigRequest,
   GetForwardingPipelineConfigResponse,
   ReadRequest,
   SetForwardingPipelineConfigRequest,
   Update,
+  type WriteRequest,
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import { P4RuntimeService } from "../../p4runtime/service.ts";
 import type { BidiListener, GrpcMethod, StreamingCall } from "../grpc/grpc-call.ts";
@@ -19,12 +21,14 @@ import { GrpcServer, type GrpcTls } from "../grpc/grpc-server.ts";
 import { attempt, BatchError, callStatus, checkBatch } from "./batch-error.ts";
 import { Controllers } from "./controllers.ts";
 import { newServerCounters, type P4RuntimeServerCounters } from "./counters.ts";
+import { noPipeline, PI_API_VERSION, PI_ERROR_SPACE, piRead, piStatus, piUpdate } from "./pi-ways.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { ServerProfile } from "./profile.ts";
+import type { ProgramState } from "./program-state.ts";
 import { ReadAnswer } from "./read-answer.ts";
 import { P4RuntimeServerError } from "./server-error.ts";
 import { type StateSnapshot, StateSnapshotError } from "./state-snapshot.ts";
-import { notFound, unimplemented } from "./status.ts";
+import { notFound, StatusError, statusOf, unimplemented } from "./status.ts";
 import type { SwitchTarget } from "./target.ts";
 import { readWriteRequest } from "./write-request.ts";
 
@@ -74,6 +78,7 @@ export class P4RuntimeServer {
   readonly deviceId: bigint;
   readonly counters: P4RuntimeServerCounters = newServerCounters();
   readonly #target: SwitchTarget;
+  readonly #profile: ServerProfile;
   readonly #server: GrpcServer;
   readonly #controllers: Controllers;
   readonly #pipeline: Pipeline;
@@ -85,10 +90,12 @@ export class P4RuntimeServer {
 
   private constructor(options: P4RuntimeServerOptions) {
     this.deviceId = options.deviceId ?? 1n;
+    this.#profile = options.profile ?? "spec";
     this.#target = options.target;
     this.#pipeline = new Pipeline(options.target);
     this.#onEvent = options.onEvent ?? (() => {});
     this.#controllers = new Controllers({
+      profile: this.#profile,
       deviceId: this.deviceId,
       mostWaiting: options.packetInQueue ?? 1024,
       counters: this.counters,
@@ -250,17 +257,45 @@ export class P4RuntimeServer {
   }
 
   #checkDevice(deviceId: bigint): void {
-    if (deviceId !== this.deviceId)
-      throw notFound(`there is no device ${deviceId}; this is device ${this.deviceId}`);
+    if (deviceId === this.deviceId) return;
+    // PI makes up whatever device is named; what it never has is a program.
+    throw this.#isPi
+      ? noPipeline()
+      : notFound(`there is no device ${deviceId}; this is device ${this.deviceId}`);
+  }
+
+  get #isPi(): boolean {
+    return this.#profile === "bmv2";
+  }
+
+  /** The program that reads and writes refer to. @throws StatusError FAILED_PRECONDITION */
+  get #state(): ProgramState {
+    if (this.#isPi && !this.#pipeline.isSet) throw noPipeline();
+    return this.#pipeline.current;
+  }
+
+  /** Check that a request is for this device and from its primary. @throws StatusError */
+  #checkSender({ deviceId, role, electionId }: Pick<WriteRequest, "deviceId" | "role" | "electionId">): void {
+    if (this.#isPi) this.#controllers.checkPrimary(deviceId, role, electionId);
+    this.#checkDevice(deviceId);
+    if (!this.#isPi) this.#controllers.checkPrimary(deviceId, role, electionId);
+  }
+
+  /** Carry out one update. */
+  #update(state: ProgramState, update: Update): StatusError | undefined {
+    if (!this.#isPi) return attempt(() => state.write(update));
+    const result = attempt(() => state.write(piUpdate(update, state.schema)));
+    const entity = update.entity?.entity;
+    const isDefaultEntry = entity?.case === "tableEntry" && entity.value.isDefaultAction;
+    return result === undefined ? undefined : piStatus(result, isDefaultEntry);
   }
 
   #write(request: Uint8Array): Uint8Array {
     const { header, bytes, updates } = readWriteRequest(request);
-    this.#checkDevice(header.deviceId);
-    this.#controllers.checkPrimary(header.role, header.electionId);
-    const state = this.#pipeline.current;
+    this.#checkSender(header);
+    const state = this.#state;
     const count = updates.length / 2;
-    if (header.atomicity !== "CONTINUE_ON_ERROR" && count > 1)
+    if (header.atomicity !== "CONTINUE_ON_ERROR" && (count > 1 || this.#isPi))
       throw unimplemented(`atomicity ${header.atomicity} is not supported for more than one update`);
     checkBatch(count, "updates");
     const now = state.program.now();
@@ -270,7 +305,7 @@ export class P4RuntimeServer {
       const from = updates[2 * i] ?? 0;
       const to = updates[2 * i + 1] ?? 0;
       if (state.wire.write(bytes, from, to, now)) continue;
-      const result = attempt(() => state.write(decode(Update, bytes.subarray(from, to))));
+      const result = this.#update(state, decode(Update, bytes.subarray(from, to)));
       if (result === undefined) continue;
       results ??= new Array<undefined>(count).fill(undefined);
       results[i] = result;
@@ -280,6 +315,7 @@ export class P4RuntimeServer {
     this.counters.updatesWritten += count - refused;
     if (results !== undefined) {
       this.#onEvent({ level: "debug", message: `${refused} of ${count} updates refused` });
+      if (this.#isPi) throw new BatchError(results, "", PI_ERROR_SPACE);
       throw new BatchError(results, `${refused} of ${count} updates failed`);
     }
     return NOTHING;
@@ -288,7 +324,11 @@ export class P4RuntimeServer {
   #read(bytes: Uint8Array, call: StreamingCall): void {
     const request = decode(ReadRequest, bytes);
     this.#checkDevice(request.deviceId);
-    const state = this.#pipeline.current;
+    const state = this.#state;
+    if (this.#isPi) {
+      piReads(state, request.entities, call);
+      return;
+    }
     checkBatch(request.entities.length, "entities");
     const answer = new ReadAnswer();
     const results = request.entities.map((wanted) => attempt(() => state.readInto(wanted, answer)));
@@ -301,9 +341,13 @@ export class P4RuntimeServer {
 
   #setPipeline(bytes: Uint8Array): Uint8Array {
     const request = decode(SetForwardingPipelineConfigRequest, bytes);
-    this.#checkDevice(request.deviceId);
-    this.#controllers.checkPrimary(request.role, request.electionId);
-    this.#pipeline.set(request.action, request.config);
+    this.#checkSender(request);
+    try {
+      this.#pipeline.set(request.action, request.config);
+    } catch (error) {
+      // Whatever is wrong with a program, its target refuses it, and does not say why.
+      throw this.#isPi ? new StatusError(Code.UNKNOWN, statusOf(error).message) : error;
+    }
     this.#onEvent({ level: "info", message: `pipeline: ${request.action}` });
     this.#watchIdleEntries();
     return NOTHING;
@@ -312,11 +356,13 @@ export class P4RuntimeServer {
   #getPipeline(bytes: Uint8Array): Uint8Array {
     const request = decode(GetForwardingPipelineConfigRequest, bytes);
     this.#checkDevice(request.deviceId);
+    if (this.#isPi && !this.#pipeline.isSet) throw noPipeline();
     return encode(GetForwardingPipelineConfigResponse, { config: this.#pipeline.get(request.responseType) });
   }
 
   #capabilities(bytes: Uint8Array): Uint8Array {
     const request = decode(CapabilitiesRequest, bytes);
+    if (this.#isPi) return encode(CapabilitiesResponse, { p4runtimeApiVersion: PI_API_VERSION });
     if (request.deviceId !== 0n) this.#checkDevice(request.deviceId);
     return encode(CapabilitiesResponse, { p4runtimeApiVersion: API_VERSION });
   }
@@ -354,6 +400,20 @@ export class P4RuntimeServer {
       this.#sendDigests(this.#pipeline.running?.digests.tick(nanoseconds()) ?? []);
     }, delay);
   }
+}
+
+/** PI gives what it gathered before the first entity that cannot be read, and then that one's status alone. */
+function piReads(state: ProgramState, entities: readonly Entity[], call: StreamingCall): void {
+  const answer = new ReadAnswer();
+  let refused: StatusError | undefined;
+  for (const wanted of entities) {
+    refused = attempt(() => state.readInto(piRead(wanted, state.schema), answer));
+    if (refused !== undefined) break;
+  }
+  const responses = answer.finish();
+  for (const response of responses.length === 0 ? [NOTHING] : responses) call.send(response);
+  if (refused !== undefined) throw piStatus(refused, false);
+  call.end({ code: Code.OK, message: "" });
 }
 
 /** The time of digests, since the epoch. */
