@@ -187,7 +187,7 @@ const gray: Experiment = {
         what: "DLCP at 0.1 % and 1 %",
         paper: "unchanged",
         ours: `${slower("DLCP", "0.1 %")}, ${slower("DLCP", "1 %")}`,
-        reason: "A lost PROBE or STOP is asked for again after 0.15 ms; the paper's pushes are longer still.",
+        reason: "",
       },
       {
         what: "DCTCP at 0.1 % and 1 %",

@@ -67,7 +67,7 @@ const SUBJECTS = {
       {
         ...{ series: "P3", gain: 38 },
         reason:
-          "The paper does not say at which bandwidth. Sentences have different lengths there, which the lab's jitter of 5 % does not show.",
+          "P3 is slower here than there where the network is fast (149 against 168): a slice's fixed cost, which was set by VGG-19 with slices of 5,000, is felt when the largest layer is the first one and nothing hides it. The paper does not say at which bandwidth its gain is.",
       },
     ],
   },
