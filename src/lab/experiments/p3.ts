@@ -163,7 +163,7 @@ const sliceSize: Experiment = {
   setting: `P3 on ${MACHINES} machines with slices of different size, ${CURVES.map(([s, rate]) => `${s.model.name} at ${rate} Gbit/s`).join(", ")}; each relative to its best size.`,
   x: { label: "parameters of a slice", scale: "log" },
   y: { label: "speed relative to the best", scale: "linear" },
-  seeds: 2,
+  seeds: 1,
   run(seed, progress) {
     return CURVES.flatMap(([subject, rate]) => {
       const speeds = SIZES.map((limit) => {
@@ -187,7 +187,8 @@ const sliceSize: Experiment = {
         what: `best size of slices, ${model.name}`,
         paper: paper[model.name] ?? "",
         ours: `${best.toLocaleString("en")} (5,000: ${at(5000)}, 50,000: ${at(50_000)}, a million: ${at(1_000_000)})`,
-        reason: "",
+        reason:
+          "One fixed cost of a slice for all models, set by VGG-19 with slices of 5,000; 50,000 and 100,000 are within a few per cent of each other.",
       };
     });
   },
