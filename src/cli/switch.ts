@@ -49,7 +49,8 @@ SIGTERM and SIGINT end it; so does the end of a parent that started it with an I
   FILE.json                a program without its P4Info: it runs, and P4Runtime knows of none until one is pushed
   --device-id N            P4Runtime device id, from 1 (from 0 by --profile bmv2 and --on bmv2); default 1
   --profile spec|bmv2      whose ways the P4Runtime server has: the specification's, or those of simple_switch_grpc, which
-                           takes device id 0 (the tutorials' controllers want that); default spec
+                           takes device id 0 (the tutorials' controllers want that), elects, refuses and reports errors
+                           in its own way; default spec
   --cpu-port N             port of packet-in and packet-out
   --drop-port N            default 511
   --personality v1model|tna
