@@ -1,0 +1,143 @@
+/**
+ * Many switches under one controller: embedded ones, leaves and spines, in a process of their own, each with its P4Runtime server. Time
+ * until all are what they should be, memory and processor time of the controller's process, with probes of all links and without, a look at
+ * all switches that finds nothing to do, and the repair when a spine fails.
+ * Run: npx tsx bench/controller/fleet.ts [LEAVES] [SPINES], 48 and 4 unless given
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { generate } from "../../src/backends/index.ts";
+import { Fleet, type FleetNotice } from "../../src/controller/fleet.ts";
+import { ecmp, ipv4Forwarding, probe, program } from "../../src/dsl/index.ts";
+import { fabricTopology } from "../../src/lab/repair/network.ts";
+import { p4infoFromBinary } from "../../src/p4runtime/index.ts";
+import type { SwitchesOrder } from "./parts/manyswitches.ts";
+
+const [leaves, spines] = [Number(process.argv[2] ?? 48), Number(process.argv[3] ?? 4)];
+const HOSTS_PER_LEAF = 2;
+const CPU = 500;
+const room = { groups: 2 * (leaves + spines), members: Math.max(leaves, spines) };
+const { ir } = program("fabric", {
+  ports: Math.max(leaves, spines + HOSTS_PER_LEAF),
+  cpuPort: CPU,
+  features: [ipv4Forwarding({ routes: 4096 }), ecmp({ ...room, spray: "all" }), probe()],
+});
+const files = generate(ir);
+const bytes = (name: string): Uint8Array => Buffer.from(files.get(name) ?? "");
+const loadable = { p4info: p4infoFromBinary(bytes("p4info.bin")), deviceConfig: bytes("fabric.json") };
+
+const hosts = Array.from({ length: leaves * HOSTS_PER_LEAF }, (_, i) => `h${i}`);
+const plan = fabricTopology(leaves, spines, hosts);
+const number = new Map(plan.switches.map(({ name }, i) => [name, i]));
+
+const child = fork(fileURLToPath(new URL("./parts/manyswitches.ts", import.meta.url)), {
+  execArgv: ["--import", "tsx"],
+});
+const tell = (order: SwitchesOrder): void => void child.send(order);
+const ends = (plan.links ?? []).map(
+  ({ ends: [a, b] }) =>
+    [
+      [number.get(a.switch) ?? 0, a.port],
+      [number.get(b.switch) ?? 0, b.port],
+    ] as const,
+);
+tell({ kind: "start", request: { count: plan.switches.length, ports: ir.ports, cpuPort: CPU, links: ends } });
+const [addresses]: string[][] = await once(child, "message");
+const topology = {
+  ...plan,
+  switches: plan.switches.map((node, i) => ({
+    ...node,
+    deviceId: BigInt(i + 1),
+    target: addresses?.[i] ?? "",
+  })),
+};
+
+/** The controller with the switches: from its start to all of them ready. */
+async function started(probes: { readonly interval: number } | "off"): Promise<{
+  readonly fleet: Fleet;
+  readonly notices: { readonly at: number; readonly notice: FleetNotice }[];
+  readonly seconds: number;
+}> {
+  const notices: { at: number; notice: FleetNotice }[] = [];
+  const begin = performance.now();
+  const fleet = await Fleet.start({
+    topology,
+    program: loadable,
+    room,
+    probes,
+    onNotice: (notice) => notices.push({ at: performance.now(), notice }),
+  });
+  const isReady = (): boolean => fleet.status().every((s) => s.state.kind === "ready");
+  while (!isReady()) await sleep(10);
+  return { fleet, notices, seconds: (performance.now() - begin) / 1000 };
+}
+
+/** Share of one processor that this process takes while nothing happens. */
+async function steady(seconds: number): Promise<number> {
+  const [before, begin] = [process.cpuUsage(), performance.now()];
+  await sleep(seconds * 1000);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000 / (performance.now() - begin);
+}
+
+const memory = (): string => `${Math.round(process.memoryUsage.rss() / 2 ** 20)} MiB`;
+const percent = (share: number): string => `${(100 * share).toFixed(1)} % of a processor`;
+const say = (what: string, figure: string): void => console.log(`  ${what.padEnd(52)} ${figure}`);
+
+console.log(`${plan.switches.length} switches, ${plan.links?.length} links, ${hosts.length} hosts`);
+try {
+  say("memory of the process before", memory());
+  const empty = await started("off");
+  const entries = empty.fleet
+    .status()
+    .reduce((n, s) => n + (s.state.kind === "ready" ? s.state.entries : 0), 0);
+  say(
+    "empty switches to all ready, program and entries",
+    `${empty.seconds.toFixed(2)} s, ${entries} entries`,
+  );
+  say("memory", memory());
+  say("steady, without probes", percent(await steady(10)));
+  await empty.fleet.close();
+
+  const again = await started("off");
+  const written = again.notices.filter(({ notice }) => notice.kind === "written").length;
+  say("controller starts again, nothing to do", `${again.seconds.toFixed(2)} s, ${written} writes`);
+  await again.fleet.close();
+
+  for (const interval of [1000, 100]) {
+    const { fleet, notices } = await started({ interval });
+    await sleep(2000);
+    const share = await steady(10);
+    const down = notices.filter(({ notice }) => notice.kind === "link").length;
+    say(
+      `steady, ${(2 * ends.length * 1000) / interval} probes a second`,
+      `${percent(share)}, ${down} links taken for dead`,
+    );
+    await fleet.close();
+  }
+
+  const { fleet, notices } = await started("off");
+  notices.length = 0;
+  const at = performance.now();
+  tell({ kind: "kill", index: number.get("spine1") ?? 0 });
+  let settled = 0;
+  while (settled < 50) {
+    await sleep(20);
+    const last = notices.at(-1)?.at ?? at;
+    settled = notices.length > 0 && performance.now() - last > 1000 ? 50 : 0;
+  }
+  const known = notices.find(({ notice }) => notice.kind === "switch")?.at ?? Number.NaN;
+  const writes = notices.filter(({ notice }) => notice.kind === "written");
+  const updates = writes.reduce((n, { notice }) => n + (notice.kind === "written" ? notice.updates : 0), 0);
+  say("a spine fails: known after", `${Math.round(known - at)} ms`);
+  say(
+    "all others repaired after",
+    `${Math.round((writes.at(-1)?.at ?? Number.NaN) - at)} ms, ${updates} updates on ${writes.length} switches`,
+  );
+  say("memory", memory());
+  await fleet.close();
+} finally {
+  child.disconnect();
+}
