@@ -203,6 +203,18 @@ export async function cells(client: BoundClient): Promise<void> {
   // @ts-expect-error its cells are structs
   registers.pairs;
 
+  const { tunnels, kinds } = bindEverything(client).valueSets.MyParser;
+  await tunnels.set([{ protocol: 17, port: "0x12b5" }]);
+  const [member] = await tunnels.read();
+  if (member !== undefined) isTrue<Same<typeof member, { readonly protocol: bigint; readonly port: bigint }>>();
+  // @ts-expect-error a field is missing
+  await tunnels.set([{ protocol: 17 }]);
+  await kinds.set([0x800, 0x86ddn]);
+  const types: readonly bigint[] = await kinds.read();
+  void types;
+  // @ts-expect-error its members are values
+  await kinds.set([{ kind: 0x800 }]);
+
   const { acl } = all.MyIngress;
   const key = { "hdr.ipv4.$valid$": 1 };
   const count = await acl.counter.read(key, { priority: 1 });

@@ -293,6 +293,26 @@ export const EVERYTHING: P4Info = create(P4Info, {
       },
     },
   ],
+  valueSets: [
+    {
+      preamble: {
+        id: 0x03000001,
+        name: "MyParser.tunnels",
+        alias: "tunnels",
+        doc: { brief: "Ports of tunnels." },
+      },
+      match: [
+        { id: 1, name: "protocol", bitwidth: 8, match: { case: "matchType", value: "EXACT" } },
+        { id: 2, name: "port", bitwidth: 16, match: { case: "matchType", value: "EXACT" } },
+      ],
+      size: 4,
+    },
+    {
+      preamble: { id: 0x03000002, name: "MyParser.kinds", alias: "kinds" },
+      match: [{ id: 1, bitwidth: 16, match: { case: "matchType", value: "EXACT" } }],
+      size: 2,
+    },
+  ],
   controllerPacketMetadata: [
     {
       preamble: { id: 0x04000001, name: "packet_in", alias: "packet_in" },

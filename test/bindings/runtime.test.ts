@@ -345,6 +345,31 @@ describe("counters, meters and registers", () => {
   });
 });
 
+describe("value sets", () => {
+  test("are set as a whole and read back, with named fields and without (9.6)", async () => {
+    const { client } = await start(EVERYTHING);
+    const { tunnels, kinds } = bindEverything(client).valueSets.MyParser;
+    expect(await tunnels.read()).toEqual([]);
+    await tunnels.set([
+      { protocol: 17, port: 4789 },
+      { protocol: 6, port: "0x50" },
+    ]);
+    await tunnels.set([{ protocol: 17, port: 6081 }]);
+    expect(await tunnels.read()).toEqual([{ protocol: 17n, port: 6081n }]);
+    await kinds.set([0x800, 0x86ddn]);
+    expect(await kinds.read()).toEqual([0x800n, 0x86ddn]);
+    await kinds.set([]);
+    expect(await kinds.read()).toEqual([]);
+  });
+
+  test("refuse what does not fit before anything is sent", async () => {
+    const { tunnels, kinds } = bindEverything(offline(EVERYTHING)).valueSets.MyParser;
+    expect(await refused(() => kinds.set([1, 2, 3]))).toContain("room for 2 members");
+    expect(await refused(() => kinds.set([0x10000]))).toContain("kinds");
+    expect(await refused(() => tunnels.set([{ protocol: 256, port: 1 }]))).toContain("protocol");
+  });
+});
+
 describe("packets and digests", () => {
   test("a packet goes out with its metadata, padding filled in, and one comes in (pitfall 23)", async () => {
     const { client, target } = await start(FORWARDING);

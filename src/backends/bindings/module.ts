@@ -13,6 +13,7 @@ import type {
   BoundProgram,
   BoundRegister,
   BoundTable,
+  BoundValueSet,
 } from "./program.ts";
 
 /** What a bindings module holds, in the order of the text. `print.ts` writes it. */
@@ -137,6 +138,7 @@ class ModuleBuilder {
       section("digests", "Messages of the program to the controller.", program.digests, (digest) =>
         this.#digest(digest),
       ),
+      section("valueSets", "What the parser compares with.", program.valueSets, (set) => this.#valueSet(set)),
       ...this.#packets(),
     ];
     return {
@@ -229,16 +231,32 @@ class ModuleBuilder {
     return this.#record(
       this.#names.declare(table.name, "Match"),
       `Match of table ${table.name}.`,
-      table.fields.map((field) => {
-        const isOptional = field.kind !== "EXACT";
-        return {
-          name: field.name,
-          type: `${this.#matchType(field)}${isOptional ? " | undefined" : ""}`,
-          isOptional,
-          doc: fieldText(`${width(field)}, ${field.kind}`, field),
-        };
-      }),
+      table.fields.map((field) => this.#matchMember(field)),
     );
+  }
+
+  #matchMember(field: BoundMatchField): TypeMember {
+    const isOptional = field.kind !== "EXACT";
+    return {
+      name: field.name,
+      type: `${this.#matchType(field)}${isOptional ? " | undefined" : ""}`,
+      isOptional,
+      doc: fieldText(`${width(field)}, ${field.kind}`, field),
+    };
+  }
+
+  #valueSet({ name, doc, fields, size }: BoundValueSet): ObjectLeaf {
+    const [first] = fields;
+    const member =
+      first?.name === ""
+        ? this.#matchType(first)
+        : this.#record(
+            this.#names.declare(name, "Member"),
+            `A member of value set ${name}.`,
+            fields.map((field) => this.#matchMember(field)),
+          );
+    const facts = size > 0 ? `Room for ${size} members.` : "";
+    return { doc: documentationText(doc, facts), content: this.#bind("bindValueSet", [member], name) };
   }
 
   #entryActions(table: BoundTable): TypeDeclaration["type"] {

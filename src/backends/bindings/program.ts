@@ -22,6 +22,7 @@ export interface BoundProgram {
   /** Registers whose cells are no integers. */
   readonly otherRegisters: readonly string[];
   readonly digests: readonly BoundDigest[];
+  readonly valueSets: readonly BoundValueSet[];
   readonly packetIn: BoundHeader | undefined;
   readonly packetOut: BoundHeader | undefined;
   readonly types: P4TypeInfo | undefined;
@@ -87,6 +88,12 @@ export interface BoundRegister extends BoundObject {
 
 export interface BoundDigest extends BoundObject {
   readonly typeSpec: P4DataTypeSpec | undefined;
+}
+
+/** Values that the parser compares with; the one field of a `value_set<bit<W>>` has no name. */
+export interface BoundValueSet extends BoundObject {
+  readonly fields: readonly BoundMatchField[];
+  readonly size: number;
 }
 
 export interface BoundHeader extends BoundObject {
@@ -162,6 +169,14 @@ export function boundProgram(info: P4Info): BoundProgram {
     digests: distinct(
       "digest",
       info.digests.map(({ preamble, typeSpec }) => ({ ...object(preamble), typeSpec })),
+    ),
+    valueSets: distinct(
+      "value set",
+      info.valueSets.map(({ preamble, match, size }) => {
+        const owner = `value set ${preamble?.name}`;
+        const fields = match.map((each) => ({ ...field(each), kind: matchKind(owner, each) }));
+        return { ...object(preamble), fields: distinct(owner, fields), size };
+      }),
     ),
     packetIn: header("packet_in"),
     packetOut: header("packet_out"),

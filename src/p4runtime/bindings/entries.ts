@@ -130,7 +130,7 @@ function readEntry<M, A>(schema: Schema, entity: Entity, entry: TableEntry): Rea
 
 /** A match by field name, in the forms of `ReadField`. */
 export function readMatch(
-  table: TableSchema,
+  table: Pick<TableSchema, "fields">,
   messages: readonly FieldMatch[],
 ): Readonly<Record<string, unknown>> {
   const fields = messages.flatMap((message) => {

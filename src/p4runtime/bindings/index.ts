@@ -34,3 +34,4 @@ export {
   type Weights,
 } from "./profiles.ts";
 export { bindRegister } from "./registers.ts";
+export { bindValueSet, type ReadMember, type ValueSet } from "./valuesets.ts";

@@ -18,6 +18,7 @@ import {
   bindReadableEntries,
   bindRegister,
   bindSelector,
+  bindValueSet,
   type LpmInput,
   type MemberChoice,
   type NoParams,
@@ -180,6 +181,14 @@ export type LearnTDigest = {
 
 /** One message of digest tuple_digest. */
 export type TupleDigestDigest = readonly [bigint, boolean];
+
+/** A member of value set MyParser.tunnels. */
+export type MyParserTunnelsMember = {
+  /** bit<8>, EXACT */
+  readonly protocol: Value;
+  /** bit<16>, EXACT */
+  readonly port: Value;
+};
 
 /** What comes with a packet from the switch. */
 export type PacketInMetadata = {
@@ -353,6 +362,18 @@ export function bind(client: BoundClient) {
     digests: {
       learn_t: bindDigest<LearnTDigest>(client, "learn_t"),
       tuple_digest: bindDigest<TupleDigestDigest>(client, "tuple_digest"),
+    },
+    /** What the parser compares with. */
+    valueSets: {
+      MyParser: {
+        /**
+         * Ports of tunnels.
+         * Room for 4 members.
+         */
+        tunnels: bindValueSet<MyParserTunnelsMember>(client, "MyParser.tunnels"),
+        /** Room for 2 members. */
+        kinds: bindValueSet<Value>(client, "MyParser.kinds"),
+      },
     },
     /** Packets from the switch. */
     packets: bindPacketIn<PacketInMetadata>(client),
