@@ -206,7 +206,8 @@ export async function cells(client: BoundClient): Promise<void> {
   const { tunnels, kinds } = bindEverything(client).valueSets.MyParser;
   await tunnels.set([{ protocol: 17, port: "0x12b5" }]);
   const [member] = await tunnels.read();
-  if (member !== undefined) isTrue<Same<typeof member, { readonly protocol: bigint; readonly port: bigint }>>();
+  if (member !== undefined)
+    isTrue<Same<typeof member, { readonly protocol: bigint; readonly port: bigint }>>();
   // @ts-expect-error a field is missing
   await tunnels.set([{ protocol: 17 }]);
   await kinds.set([0x800, 0x86ddn]);
