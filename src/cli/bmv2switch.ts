@@ -5,11 +5,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { onPath } from "../backends/onpath.ts";
 import type { P4Info } from "../p4info/index.ts";
 import { P4RuntimeClient } from "../p4runtime/index.ts";
+import { Bmv2Ports } from "./bmv2ports.ts";
 import { EnvironmentError } from "./exit.ts";
 import { freePort } from "./freeport.ts";
+import { type OpenPort, openPorts, type PortRequest } from "./switchports.ts";
 
 export interface Bmv2Request {
-  readonly ports: readonly { readonly number: number; readonly name: string }[];
+  /** Linux interfaces only, or none of them: then simple_switch_grpc has its ports by gRPC. */
+  readonly ports: readonly PortRequest[];
   readonly deviceId: bigint;
   readonly cpuPort: number | undefined;
   readonly dropPort: number;
@@ -31,11 +34,14 @@ const patience = 30_000;
 export async function runBmv2(request: Bmv2Request, ended: Promise<void>): Promise<void> {
   const binary = findBmv2();
   // It would only write this to its log, and run without the port.
-  for (const { number, name } of request.ports)
+  const linux = request.ports.filter((port) => port.kind === "linux");
+  for (const { number, name } of linux)
     if (!existsSync(`/sys/class/net/${name}`))
       throw new EnvironmentError(`port ${number}: there is no interface ${name}; "ip link" lists them`);
+  const opened = await openPorts(request.ports.filter((port) => port.kind !== "linux"));
   const address = request.address.replace(/:0$/, `:${await freePort()}`);
-  const child = spawn(binary, argumentsOf(request, address, await freePort()), {
+  const dataplane = opened.length === 0 ? undefined : `127.0.0.1:${await freePort()}`;
+  const child = spawn(binary, argumentsOf(request, address, dataplane, await freePort()), {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const said: string[] = [];
@@ -53,27 +59,37 @@ export async function runBmv2(request: Bmv2Request, ended: Promise<void>): Promi
     child.once("exit", (code, signal) => fail(`ended with ${code ?? signal}`));
   });
   exit.catch(() => {});
+  let bridge: Bmv2Ports | undefined;
   try {
     await Promise.race([start(request, address), exit]);
-    const ports = request.ports.map(({ number, name }) => ` ${number}@${name}`).join("");
-    process.stdout.write(`ready grpc=${address}${ports}\n`);
+    if (dataplane !== undefined) bridge = new Bmv2Ports(dataplane, request.deviceId, opened);
+    const names = [...linux.map(({ number, name }) => `${number}@${name}`), ...opened.map((o) => o.where)];
+    process.stdout.write(`ready grpc=${address}${names.map((name) => ` ${name}`).join("")}\n`);
     await Promise.race([ended, exit]);
   } finally {
+    bridge?.close();
     await stop(child);
+    await Promise.all(opened.map(({ port }: OpenPort) => port.close()));
   }
 }
 
-function argumentsOf(request: Bmv2Request, address: string, thriftPort: number): string[] {
+function argumentsOf(
+  request: Bmv2Request,
+  address: string,
+  dataplane: string | undefined,
+  thriftPort: number,
+): string[] {
   const { ports, deviceId, cpuPort, dropPort, priorityQueues } = request;
   return [
     "--no-p4",
-    ...ports.flatMap(({ number, name }) => ["-i", `${number}@${name}`]),
+    ...ports.flatMap((port) => (port.kind === "linux" ? ["-i", `${port.number}@${port.name}`] : [])),
     ...["--device-id", `${deviceId}`],
     // Its default is the same for every switch of a machine.
     ...["--thrift-port", `${thriftPort}`],
     ...["--log-level", "warn", "--log-console"],
     "--",
     ...["--grpc-server-addr", address],
+    ...(dataplane === undefined ? [] : ["--dp-grpc-server-addr", dataplane]),
     ...(cpuPort === undefined ? [] : ["--cpu-port", `${cpuPort}`]),
     ...["--drop-port", `${dropPort}`, "--priority-queues", `${priorityQueues}`],
   ];

@@ -59,7 +59,7 @@ SIGTERM and SIGINT end it; so does the end of a parent that started it with an I
   --pipes 2|4              pipes of a Tofino, each with registers of its own; default 2. Ports are device ports: the pipe
                            in bits 8 and 7, 0 to 63 within it
   --on embedded|bmv2       which switch: gradplane's own, or simple_switch_grpc (SIMPLE_SWITCH_GRPC or PATH) with the
-                           same arguments; it has Linux interfaces only; default embedded
+                           same arguments; its ports are all Linux interfaces or none; default embedded
   --priority-queues N      queues per port, 1 to 8; default 8
   --queue-depth N          packets that a queue holds, or bytes ("96 KiB"); default 64
   --port-rate PORT=RATE    speed of a port, or of all: 3="100 Mbit/s", all="5000 packets/s"; default unlimited
@@ -187,11 +187,13 @@ Examples:
         throw new UserError(
           "--grpc-server-ssl: start simple_switch_grpc by hand for TLS; --on bmv2 has none",
         );
-      const interfaces = ports.map((port) => {
-        if (port.kind === "linux") return port;
-        throw new UserError(`-i: port ${port.number}: simple_switch_grpc has Linux interfaces only`);
-      });
-      const request = { ports: interfaces, deviceId, cpuPort, dropPort, priorityQueues, address, program };
+      const isLinux = ports[0]?.kind === "linux";
+      const other = ports.find(({ kind }) => (kind === "linux") !== isLinux);
+      if (other !== undefined)
+        throw new UserError(
+          `-i: port ${other.number}: simple_switch_grpc has Linux interfaces, or none of them; give all ports one way`,
+        );
+      const request = { ports, deviceId, cpuPort, dropPort, priorityQueues, address, program };
       await runBmv2(request, untilEnded());
       return;
     }

@@ -19,6 +19,7 @@ export { SwitchConfigError, type SwitchConfigErrorCode } from "./bmv2json/config
 export type { Bmv2JsonSource } from "./bmv2json/document.ts";
 export type { Bmv2Program } from "./bmv2json/program.ts";
 export { readProgram } from "./bmv2json/read-program.ts";
+export { DataplanePacket } from "./dataplane/dataplane-messages.ts";
 export { DataplaneServer } from "./dataplane/dataplane-server.ts";
 export type { DigestList, Engine, Faults } from "./engine/engine.ts";
 export { type RandomSource, seededRandom } from "./engine/random.ts";

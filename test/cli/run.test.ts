@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { findTools } from "../backends/tools.ts";
 import { folderWith } from "./folder.ts";
 import { gradplane } from "./gradplane.ts";
 
+const { bmv2 } = findTools({ bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"] });
 const LIBRA = "examples/libra/scenario.ts";
 
 /** Starts two switches at once, prints their processes, and does not pass. */
@@ -208,4 +210,30 @@ describe("the Libra scenario", { timeout: 240_000 }, () => {
     expect(killed).toMatchObject({ lanes: 32, finishedOn: "s2" });
     expect(killed.model.relativeDifference).toBeLessThan(1e-6);
   });
+});
+
+describe("gradplane run --on", { timeout: 240_000 }, () => {
+  test("refuses what is no switch", async () => {
+    const { status, stderr } = await gradplane(["run", LIBRA, "--on", "tofino"]);
+    expect(status).toBe(1);
+    expect(stderr).toContain('--on is "tofino"; it is embedded or bmv2');
+  });
+
+  test.skipIf(bmv2 === undefined)(
+    "bmv2 trains through simple_switch_grpc, which is killed half-way",
+    async () => {
+      const { status, stdout, stderr } = await gradplane([
+        "run",
+        LIBRA,
+        "--on",
+        "bmv2",
+        "--rounds",
+        "6",
+        "--json",
+      ]);
+      expect(stderr).not.toContain("Error");
+      expect(status).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ passed: true });
+    },
+  );
 });

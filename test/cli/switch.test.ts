@@ -91,6 +91,10 @@ describe("gradplane switch", { timeout: 60_000 }, () => {
       [["--on", "bmv2"], "simple_switch_grpc is v1model only"],
     ] as const)
       await expect(switchVerb.run(["--no-p4", "--personality", "tna", ...args])).rejects.toThrow(reason);
+    const mixed = ["--no-p4", "--on", "bmv2", "-i", "0@eth0", "-i", "1@udp"];
+    await expect(switchVerb.run(mixed)).rejects.toThrow(
+      "port 1: simple_switch_grpc has Linux interfaces, or none",
+    );
     const wrong = [...PROGRAM, join(root, "p4out/libra/p4info.bin"), "--personality", "tna", ...ANY_ADDRESS];
     const { status, stderr } = await gradplane(["switch", ...wrong]);
     expect(status).toBe(1);

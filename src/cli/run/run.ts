@@ -7,15 +7,17 @@ import type { Scenario, ScenarioReport } from "./scenario.ts";
 import { type RunningSwitch, startSwitchProcess } from "./switchprocess.ts";
 
 export const run: Verb = {
-  help: `Usage: gradplane run SCENARIO.ts [--json] [options of the scenario]
+  help: `Usage: gradplane run SCENARIO.ts [--json] [--on embedded|bmv2] [options of the scenario]
 
 Runs a scenario and prints what it found. Exits with 0 when the scenario's own checks hold.
 
   --json      the figures as JSON on stdout
+  --on        what its switches are: gradplane's own, or simple_switch_grpc (SIMPLE_SWITCH_GRPC or PATH); default embedded
   --options   list the scenario's own options, as gradplane run SCENARIO.ts --help does
 
-Example:
-  gradplane run examples/libra/scenario.ts --loss 0.1 --seed 7`,
+Examples:
+  gradplane run examples/libra/scenario.ts --loss 0.1 --seed 7
+  gradplane run examples/libra/scenario.ts --on bmv2 --rounds 10`,
   async helpAbout([file]) {
     if (file === undefined || file.startsWith("-")) return undefined;
     const usage = `Usage: gradplane run ${file} [--json] [options]`;
@@ -35,6 +37,7 @@ Example:
     const { values, positionals } = parse("run", rest, {
       ...flags,
       json: { type: "boolean" },
+      on: { type: "string", default: "embedded" },
       options: { type: "boolean" },
     });
     if (positionals.length > 0) throw new UserError(`"${positionals[0]}" is no option of the scenario`);
@@ -42,6 +45,8 @@ Example:
       process.stdout.write(`${describeOptions(found)}\n`);
       return;
     }
+    const { on } = values;
+    if (on !== "embedded" && on !== "bmv2") throw new UserError(`--on is "${on}"; it is embedded or bmv2`);
     const given: Readonly<Record<string, unknown>> = values;
     const options = Object.fromEntries(
       Object.entries(found.options).map(([name, o]) => [
@@ -49,7 +54,7 @@ Example:
         typeof given[name] === "string" ? given[name] : o.default,
       ]),
     );
-    const report = await perform(file, found, options);
+    const report = await perform(file, found, options, on);
     if (values.json === true)
       process.stdout.write(`${JSON.stringify({ passed: report.passed, ...report.data }, null, 2)}\n`);
     else print(report);
@@ -84,6 +89,7 @@ async function perform(
   file: string,
   s: Scenario,
   options: Readonly<Record<string, string>>,
+  on: "embedded" | "bmv2",
 ): Promise<ScenarioReport> {
   const progress = new Progress();
   const starting: Promise<RunningSwitch>[] = [];
@@ -96,7 +102,7 @@ async function perform(
       options,
       progress,
       startSwitch(request) {
-        const running = startSwitchProcess(request);
+        const running = startSwitchProcess({ on, ...request });
         starting.push(running);
         return running;
       },

@@ -11,6 +11,8 @@ export interface SwitchRequest {
   readonly ports: ReadonlyMap<number, number>;
   /** What it behaves as; v1model when absent. */
   readonly personality?: "v1model" | "tna";
+  /** gradplane's own switch when absent, or simple_switch_grpc. */
+  readonly on?: "embedded" | "bmv2";
 }
 
 export interface RunningSwitch {
@@ -45,10 +47,16 @@ export async function startSwitchProcess(request: SwitchRequest): Promise<Runnin
     "--grpc-server-addr",
     "127.0.0.1:0",
     ...(request.personality === undefined ? [] : ["--personality", request.personality]),
+    ...(request.on === undefined ? [] : ["--on", request.on]),
     ...[...request.ports].flatMap(([port, peer]) => ["-i", `${port}@udp:0:${peer}`]),
   ];
   // Through the channel the switch notices the end of this process, even a violent one, and ends too.
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe", "ipc"] });
+  // With --on bmv2 a second process stands beside it: both are one group, so that a power cut is one of both.
+  const hasGroup = request.on === "bmv2";
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    detached: hasGroup,
+  });
   const ready = await readyLine(child, request.name);
   const { pid } = child;
   if (pid === undefined) throw new EnvironmentError(`switch ${request.name} has no process`);
@@ -56,7 +64,7 @@ export async function startSwitchProcess(request: SwitchRequest): Promise<Runnin
     name: request.name,
     ...ready,
     pid,
-    kill: () => void child.kill("SIGKILL"),
+    kill: () => void (hasGroup ? process.kill(-pid, "SIGKILL") : child.kill("SIGKILL")),
     stop: () =>
       new Promise((resolve) => {
         if (child.exitCode !== null || child.signalCode !== null) {
