@@ -114,7 +114,8 @@ export function leavesOf(s: TnaStatement): readonly TnaStatement[] {
 
 /**
  * Earliest stages in each gress. What reads a written field, or writes it again, comes a stage later; what writes a field that has been
- * read comes in the same stage at the earliest, and so does what a condition or a table's hit asks for.
+ * read comes in the same stage at the earliest, and so does what a condition or a table's hit asks for. A header's fields are used and
+ * its validity is changed in the order of the program, if need be in one stage: an invalid header's fields have no value.
  */
 export function levelsOf(scopes: Scopes): Levels {
   const levels = (["ingress", "egress"] as const).map((gress: Gress) => {
@@ -191,11 +192,20 @@ class LevelWalk {
         if (!overlaps(a, bits) || (!a.isWrite && !isWrite)) return level;
         return Math.max(level, a.isWrite ? a.level + 1 : a.level);
       }, 0);
+    const used = [...allReads, ...writes].flatMap(({ key }) => fieldsHeader(key) ?? []);
+    const switched = writes.flatMap(({ key }) => validityHeader(key) ?? []);
+    const latest = (key: string, isWrite: boolean): number =>
+      (state.get(key) ?? []).reduce(
+        (level, a) => (a.isWrite === isWrite ? Math.max(level, a.level) : level),
+        0,
+      );
     const level = Math.max(
       guard.level,
       this.#exited,
       ...allReads.map((r) => after(r, false)),
       ...writes.map((w) => after(w, true)),
+      ...used.map((header) => latest(`${header}.$valid`, true)),
+      ...switched.map((header) => latest(`${header}.$fields`, false)),
     );
     this.levels.set(s, level);
     this.#inOrder.push(level);
@@ -206,8 +216,19 @@ class LevelWalk {
     };
     for (const r of allReads) note(r, false);
     for (const w of writes) note(w, true);
+    for (const header of new Set(used)) note({ key: `${header}.$fields`, low: 0, high: 0 }, false);
     return [level, next];
   }
+}
+
+/** The header of a field; undefined: the key is of something else. */
+function fieldsHeader(key: string): string | undefined {
+  return key.startsWith("hdr.") && !key.endsWith(".$valid") ? key.slice(0, key.lastIndexOf(".")) : undefined;
+}
+
+/** The header that is made valid or invalid. */
+function validityHeader(key: string): string | undefined {
+  return key.endsWith(".$valid") ? key.slice(0, -".$valid".length) : undefined;
 }
 
 function join(a: State, b: State): State {

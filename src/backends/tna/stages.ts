@@ -79,8 +79,9 @@ export function areRelated(before: StraightStatement, s: StraightStatement): boo
 function distance(before: StraightStatement, s: StraightStatement): 0 | 1 | undefined {
   // One action runs one stateful program, and computes one index.
   if (usesIndex(before) && usesIndex(s)) return 1;
-  // Of what is said about where a packet goes, the last holds.
-  const apart = distanceOfData(before, s) ?? (decides(before) && decides(s) ? 0 : undefined);
+  // Of what is said about where a packet goes, the last holds; an invalid header's fields have no value.
+  const isOrdered = (decides(before) && decides(s)) || switchesUsed(before, s) || switchesUsed(s, before);
+  const apart = distanceOfData(before, s) ?? (isOrdered ? 0 : undefined);
   // What the hash unit moves is an action of its own.
   return apart !== undefined && (isHashed(before) || isHashed(s)) ? 1 : apart;
 }
@@ -93,6 +94,14 @@ function decides(s: StraightStatement): boolean {
       (s.target.name === "egress_port" || s.target.name === "multicast_group")
     );
   return s.kind === "drop" || s.kind === "resubmit" || s.kind === "recirculate";
+}
+
+/** Whether a statement makes the header valid or invalid of which another uses a field. */
+function switchesUsed(s: StraightStatement, other: StraightStatement): boolean {
+  if (s.kind !== "setValidity") return false;
+  const written = writtenBy(other);
+  const used = written === undefined ? readsOf(other) : [...readsOf(other), written];
+  return used.some(({ key }) => key.startsWith(`hdr.${s.header}.`));
 }
 
 function distanceOfData(before: StraightStatement, s: StraightStatement): 0 | 1 | undefined {

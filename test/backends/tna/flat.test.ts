@@ -14,7 +14,7 @@ import type {
 } from "../../../src/backends/tna/lowered.ts";
 import type { Expression } from "../../../src/ir/index.ts";
 import { bit } from "../../../src/ir/index.ts";
-import { arithmetic, assign, binary, constant, meta, program } from "../nodes.ts";
+import { arithmetic, assign, binary, constant, field as headerField, meta, program } from "../nodes.ts";
 import { evaluate } from "../reference.ts";
 
 const u8 = bit(8);
@@ -287,5 +287,18 @@ describe("stages by data alone", () => {
         steps(set("c", constant(2, u8))),
       ]),
     ).toEqual([0, 1, 1, 0]);
+  });
+
+  it("a header becomes invalid after its fields have been read, and valid before they are written", () => {
+    const code = headerField("row", "code", u8);
+    const validity = (valid: boolean): Step => ({ kind: "setValidity", header: "row", valid });
+    expect(
+      levels([
+        steps(set("a", arithmetic(meta("b", u8), "+", meta("c", u8)))),
+        ask(binary(meta("a", u8), "==", constant(1, u8)), [steps(set("d", code))]),
+        steps(validity(false)),
+        steps({ kind: "setValidity", header: "lanes", valid: false }),
+      ]).slice(2),
+    ).toEqual([1, 0]);
   });
 });

@@ -42,6 +42,19 @@ describe("stages of straight-line code (pitfall 67)", () => {
     expect(first).toEqual([read, write]);
   });
 
+  it("keeps a header valid until its fields have been read", () => {
+    const code = { kind: "field", type: u8, header: "row", field: "code" } as const;
+    const found = stagesOf(
+      [
+        assign(a, arithmetic(b, "+", c)),
+        assign(d, arithmetic(a, "+", code)),
+        { kind: "setValidity", header: "row", valid: false },
+      ],
+      () => {},
+    );
+    expect(found.map((s) => s.map((t) => t.kind))).toEqual([["assign"], ["assign", "setValidity"]]);
+  });
+
   it("lets writes of different bits of a field stand together", () => {
     const one = (i: number) => assign(slice(a, i, i), constant(1, bit(1)));
     expect(stages(one(0), one(1), one(7)).sizes).toEqual([3]);
