@@ -1,5 +1,14 @@
 import type * as ir from "../ir/index.ts";
 import { NO_ACTION } from "../ir/index.ts";
+import {
+  type About,
+  type AboutOptions,
+  type AnnotationOptions,
+  aboutOf,
+  annotated,
+  listed,
+  type TargetAnnotations,
+} from "./about.ts";
 import { onlyKnown } from "./options.ts";
 import { ProgramError } from "./programerror.ts";
 import {
@@ -25,7 +34,7 @@ import {
 } from "./steps.ts";
 import { at, Num, type Numeric, type Variable } from "./value.ts";
 
-export type TableOptions<K extends string> = {
+export type TableOptions<K extends string> = AnnotationOptions & {
   readonly doc?: string;
   readonly key: { readonly [N in K]: MatchField };
   readonly actions: readonly { readonly kind: "action"; readonly name: string }[];
@@ -69,7 +78,7 @@ interface IndirectActions {
   readonly initialEntries?: undefined;
 }
 
-export interface ActionProfileOptions {
+export interface ActionProfileOptions extends AnnotationOptions {
   readonly doc?: string;
   /** Most members. */
   readonly size: number;
@@ -90,6 +99,7 @@ export class ControlBuilder implements ControlHandle {
   readonly #gress: "ingress" | "egress";
   readonly #doc: string | undefined;
   readonly #only: ir.TargetName | undefined;
+  readonly #annotations: readonly ir.Annotation[] | undefined;
   readonly #context: StepsContext;
   readonly #place: { readonly at?: ir.SourceLocation };
   readonly #actions: ir.Action[] = [];
@@ -107,12 +117,15 @@ export class ControlBuilder implements ControlHandle {
     doc: string | undefined,
     { nameOf, reasons }: Pick<StepsContext, "nameOf" | "reasons">,
     only?: ir.TargetName,
+    annotations?: TargetAnnotations,
   ) {
     this.name = name;
     this.#only = only;
     this.#gress = gress;
     this.#doc = doc;
     this.#place = at({});
+    this.#annotations =
+      annotations === undefined ? undefined : listed(`control ${name}`, annotations, this.#place.at);
     this.#context = { nameOf, reasons, gress, owner: name, reason: "dropped" };
     this.#steps = new Steps(this.#context);
   }
@@ -121,7 +134,7 @@ export class ControlBuilder implements ControlHandle {
     name: string,
     parameters: P,
     body: (s: ActionSteps, parameters: { readonly [K in keyof P]: Num<P[K]> }) => void,
-    doc?: string,
+    about?: About,
   ): Action<P> {
     const full = `${this.name}.${name}`;
     const references = Object.fromEntries(
@@ -137,7 +150,7 @@ export class ControlBuilder implements ControlHandle {
         name: full,
         parameters: Object.entries(parameters).map(([parameter, type]) => ({ name: parameter, type })),
         body: steps.finish().filter(isStraight),
-        ...(doc === undefined ? {} : { doc }),
+        ...aboutOf(`action ${full}`, about, at({}).at),
       }),
     );
     return { kind: "action", name: full, parameters, with: (data) => bindAction(full, parameters, data) };
@@ -159,6 +172,7 @@ export class ControlBuilder implements ControlHandle {
       at({
         name: full,
         ...(o.doc === undefined ? {} : { doc: o.doc }),
+        ...annotated(`table ${full}`, o, at({}).at),
         key: keys.map(([field, match]) => Object.freeze({ name: field, ...match })),
         actions: o.actions.map((a) => a.name),
         size: o.size,
@@ -187,15 +201,20 @@ export class ControlBuilder implements ControlHandle {
     return { kind: "table", name: full };
   }
 
-  register<T extends Numeric>(name: string, type: T, size: number, doc?: string): Register<T> {
+  register<T extends Numeric>(name: string, type: T, size: number, about?: About): Register<T> {
     const full = `${this.name}.${name}`;
-    this.#registers.push(at({ name: full, type, size, ...(doc === undefined ? {} : { doc }) }));
+    this.#registers.push(at({ name: full, type, size, ...aboutOf(`register ${full}`, about, at({}).at) }));
     return { kind: "register", name: full, type, size };
   }
 
   /** Counts packets, one cell per name. */
-  counter<const C extends string>(name: string, cells: readonly C[], doc?: string): Counter<C> {
-    return this.#counter(name, cells, cells.length, doc === undefined ? {} : { doc });
+  counter<const C extends string>(name: string, cells: readonly C[], about?: About): Counter<C> {
+    return this.#counter(
+      name,
+      cells,
+      cells.length,
+      aboutOf(`counter ${this.name}.${name}`, about, at({}).at),
+    );
   }
 
   /**
@@ -206,18 +225,21 @@ export class ControlBuilder implements ControlHandle {
     name: string,
     per: { readonly name: string; readonly bits: number },
     cells: readonly C[],
-    doc?: string,
+    about?: About,
   ): Counter<C> & { readonly cellBits: number } {
     const cellBits = Math.ceil(Math.log2(cells.length));
-    const about = { per: { name: per.name, cells: 2 ** cellBits }, ...(doc === undefined ? {} : { doc }) };
-    return { ...this.#counter(name, cells, 2 ** (per.bits + cellBits), about), cellBits };
+    const given = {
+      per: { name: per.name, cells: 2 ** cellBits },
+      ...aboutOf(`counter ${this.name}.${name}`, about, at({}).at),
+    };
+    return { ...this.#counter(name, cells, 2 ** (per.bits + cellBits), given), cellBits };
   }
 
   #counter<const C extends string>(
     name: string,
     cells: readonly C[],
     size: number,
-    about: Pick<ir.Counter, "doc" | "per">,
+    about: Pick<ir.Counter, "doc" | "per" | "id" | "annotations">,
   ): Counter<C> {
     const full = `${this.name}.${name}`;
     this.#counters.push(at({ name: full, size, unit: "packets", cells, ...about }));
@@ -226,7 +248,7 @@ export class ControlBuilder implements ControlHandle {
 
   /** Holds actions with their data for tables with this `implementation`: several entries can name one member. */
   actionProfile(name: string, o: ActionProfileOptions): ActionProfile {
-    return this.#profile(name, o, ["doc", "size"]);
+    return this.#profile(name, o, ["doc", "id", "annotations", "size"]);
   }
 
   /** An action profile whose entries may name a group of members: the hash of the keys chooses one of them. */
@@ -237,7 +259,12 @@ export class ControlBuilder implements ControlHandle {
       keys: o.keys.map((k) => k.node as ir.Selector["keys"][number]),
       ...(o.maxGroupSize === undefined ? {} : { maxGroupSize: o.maxGroupSize }),
     };
-    return this.#profile(name, o, ["doc", "size", "algorithm", "keys", "maxGroupSize"], selector);
+    return this.#profile(
+      name,
+      o,
+      ["doc", "id", "annotations", "size", "algorithm", "keys", "maxGroupSize"],
+      selector,
+    );
   }
 
   #profile(
@@ -252,6 +279,7 @@ export class ControlBuilder implements ControlHandle {
       size: o.size,
       ...(selector === undefined ? {} : { selector }),
       ...(o.doc === undefined ? {} : { doc: o.doc }),
+      ...annotated(`action profile ${full}`, o, at({}).at),
     });
     onlyKnown(`action profile ${full}`, o, known, profile.at);
     this.#actionProfiles.push(profile);
@@ -259,13 +287,10 @@ export class ControlBuilder implements ControlHandle {
   }
 
   /** Meters of packets or bytes per second, one per cell; the control plane sets their rates. */
-  meter(
-    name: string,
-    o: { readonly size: number; readonly unit: ir.MeterUnit; readonly doc?: string },
-  ): Meter {
+  meter(name: string, o: AboutOptions & { readonly size: number; readonly unit: ir.MeterUnit }): Meter {
     const full = `${this.name}.${name}`;
-    const { size, unit, doc } = o;
-    this.#meters.push(at({ name: full, size, unit, ...(doc === undefined ? {} : { doc }) }));
+    const { size, unit, ...about } = o;
+    this.#meters.push(at({ name: full, size, unit, ...aboutOf(`meter ${full}`, about, at({}).at) }));
     return { kind: "meter", name: full };
   }
 
@@ -294,6 +319,7 @@ export class ControlBuilder implements ControlHandle {
       meters: [...this.#meters],
       digests: [...this.#digests],
       apply: this.#steps.finish(),
+      ...(this.#annotations === undefined ? {} : { annotations: this.#annotations }),
       ...(this.#only === undefined ? {} : { only: this.#only }),
       ...this.#place,
     };

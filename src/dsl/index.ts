@@ -11,6 +11,7 @@ export {
   severityOf,
 } from "../ir/index.ts";
 export { wireHeader, withVarbit } from "../wire/header.ts";
+export type { About, AboutOptions, AnnotationOptions, TargetAnnotations } from "./about.ts";
 export type {
   ActionProfileOptions,
   ActionSelectorOptions,

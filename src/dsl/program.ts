@@ -12,6 +12,7 @@ import {
   typeName,
 } from "../ir/index.ts";
 import type { WireHeader } from "../wire/header.ts";
+import type { TargetAnnotations } from "./about.ts";
 import { callSite, placedAt } from "./callsite.ts";
 import { ControlBuilder } from "./control.ts";
 import { DropReasons } from "./dropreasons.ts";
@@ -129,6 +130,12 @@ export interface ChecksumOptions {
   readonly verify?: boolean;
   /** Renewed before sending. Default true. */
   readonly update?: boolean;
+}
+
+export interface ControlOptions {
+  readonly ownReasons?: boolean;
+  /** For what is said of a control as a whole, or of a place for packet data: `{ tna: ['@pa_solitary("ingress", "meta.m")'] }`. */
+  readonly annotations?: TargetAnnotations;
 }
 
 const CHECKSUM_OPTIONS = ["fields", "varbits", "payload", "when", "zeroIsNone", "verify", "update"];
@@ -294,11 +301,11 @@ export class ProgramBuilder {
     gress: "ingress" | "egress",
     doc?: string,
     only?: ir.TargetName,
-    { ownReasons = false }: { readonly ownReasons?: boolean } = {},
+    { ownReasons = false, annotations }: ControlOptions = {},
   ): ControlBuilder {
     const reasons = ownReasons ? undefined : this.dropReasons;
     const context = { nameOf: (header: object) => this.headerName(header), reasons };
-    const c = new ControlBuilder(name, gress, doc, context, only);
+    const c = new ControlBuilder(name, gress, doc, context, only, annotations);
     this.#controls.push(c);
     return c;
   }

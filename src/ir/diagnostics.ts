@@ -60,6 +60,14 @@ export const rules = {
   ),
   GP1203: error("not a P4 name", "use letters, digits and underscores, not starting with a digit"),
   GP1204: error("unknown name", "declare it first, or correct the spelling"),
+  GP1205: error(
+    "annotation",
+    "write it as P4 does, @name or @name(words), parentheses in pairs; leave out what the generator writes itself",
+  ),
+  GP1206: error(
+    "id",
+    "give each table a number of its own from 1 to 2^24-1, and so for actions, registers and the like; P4Info has the kind in front of it",
+  ),
   GP1301: error("header is not a whole number of bytes", "add a padding field"),
   GP1302: error("parser loop", "a state may not lead back to itself without reading a stack"),
   GP1303: error("parser state is never reached", "remove it, or add a transition to it"),

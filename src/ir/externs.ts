@@ -1,3 +1,4 @@
+import type { Annotated } from "./annotations.ts";
 import type { FieldReference, MetadataReference } from "./expressions.ts";
 import type { SourceLocation } from "./source.ts";
 import { bit, type DataType } from "./types.ts";
@@ -20,7 +21,7 @@ export type HashAlgorithm = keyof typeof hashAlgorithms;
  * Actions with their data, kept apart from the entries that use them: an entry of a table with this implementation names a member, or
  * with a selector a group of members. Members and groups are the control plane's.
  */
-export interface ActionProfile {
+export interface ActionProfile extends Annotated {
   /** `control.profile` */
   readonly name: string;
   /** Most members. */
@@ -43,7 +44,7 @@ export const colours = { green: 0, yellow: 1, red: 2 } as const;
 export const colourType = bit(2);
 
 /** Two-rate three-colour meters (RFC 2698), one per cell, whose rates the control plane sets; without rates all is green. */
-export interface Meter {
+export interface Meter extends Annotated {
   /** `control.meter` */
   readonly name: string;
   readonly size: number;

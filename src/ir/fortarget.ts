@@ -1,9 +1,11 @@
+import type { Annotated, Annotation } from "./annotations.ts";
 import type { TargetName } from "./diagnostics.ts";
-import type { Program } from "./program.ts";
+import type { Control, Program } from "./program.ts";
 import type { Block } from "./statements.ts";
 
-/** The program as one target has it: without the controls that are only for others. */
-export function forTarget(program: Program, target: TargetName): Program {
+/** The program as one target has it: without the controls and annotations that are only for others. */
+export function forTarget(given: Program, target: TargetName): Program {
+  const program = withoutAnnotations(given, target);
   const others = new Set(
     program.controls.filter((c) => c.only !== undefined && c.only !== target).map((c) => c.name),
   );
@@ -28,5 +30,33 @@ export function forTarget(program: Program, target: TargetName): Program {
       .map((c) => ({ ...c, apply: block(c.apply) })),
     ingress: block(program.ingress),
     egress: block(program.egress),
+  };
+}
+
+function withoutAnnotations(program: Program, target: TargetName): Program {
+  const objects = (c: Control) => [c, ...kinds.flatMap((kind): readonly Carrier[] => c[kind])];
+  if (program.controls.every((c) => objects(c).every((o) => o.annotations === undefined))) return program;
+  const own = (all: readonly Annotation[]) => all.filter((a) => a.only === undefined || a.only === target);
+  return { ...program, controls: program.controls.map((c) => withAnnotations(c, own)) };
+}
+
+type Carrier = Pick<Annotated, "annotations">;
+const kinds = ["actions", "tables", "registers", "counters", "meters", "actionProfiles"] as const;
+
+/** The control with other annotations, its own and those of its objects. */
+export function withAnnotations(
+  c: Control,
+  change: (all: readonly Annotation[]) => readonly Annotation[],
+): Control {
+  const changed = <A extends Carrier>(a: A): A =>
+    a.annotations === undefined ? a : { ...a, annotations: change(a.annotations) };
+  return {
+    ...changed(c),
+    actions: c.actions.map(changed),
+    tables: c.tables.map(changed),
+    registers: c.registers.map(changed),
+    counters: c.counters.map(changed),
+    meters: c.meters.map(changed),
+    actionProfiles: c.actionProfiles.map(changed),
   };
 }

@@ -1,7 +1,8 @@
+export * from "./annotations.ts";
 export * from "./diagnostics.ts";
 export * from "./expressions.ts";
 export * from "./externs.ts";
-export { forTarget } from "./fortarget.ts";
+export { forTarget, withAnnotations } from "./fortarget.ts";
 export * from "./headers.ts";
 export * from "./parserstates.ts";
 export * from "./program.ts";

@@ -1,3 +1,4 @@
+import type { Annotated, Annotation } from "./annotations.ts";
 import type { TargetName } from "./diagnostics.ts";
 import type { ConstantName, Expression, FieldReference, MetadataReference } from "./expressions.ts";
 import type { ActionProfile, Digest, DirectMeter, Meter } from "./externs.ts";
@@ -216,6 +217,7 @@ export interface Control {
   readonly meters: readonly Meter[];
   readonly digests: readonly Digest[];
   readonly apply: Block;
+  readonly annotations?: readonly Annotation[];
   /** Only this target has the control; programs for others are made without it (`forTarget`). */
   readonly only?: TargetName;
   readonly at?: SourceLocation;
@@ -233,7 +235,7 @@ export interface Queue {
   readonly keepRed?: number;
 }
 
-export interface Action {
+export interface Action extends Annotated {
   /** `control.action`; the built-in action without effect is `NoAction`. */
   readonly name: string;
   readonly parameters: readonly ActionParameter[];
@@ -250,7 +252,7 @@ export interface ActionParameter {
 
 export type MatchKind = "exact" | "lpm" | "ternary" | "range" | "optional";
 
-export interface Table {
+export interface Table extends Annotated {
   readonly name: string;
   readonly doc?: string;
   readonly key: readonly TableKey[];
@@ -289,7 +291,7 @@ export interface ConstEntry extends ActionCall {
   readonly at?: SourceLocation;
 }
 
-export interface Register {
+export interface Register extends Annotated {
   readonly name: string;
   readonly type: DataType;
   readonly size: number;
@@ -297,7 +299,7 @@ export interface Register {
   readonly at?: SourceLocation;
 }
 
-export interface Counter {
+export interface Counter extends Annotated {
   readonly name: string;
   readonly size: number;
   readonly unit: "packets" | "bytes" | "both";

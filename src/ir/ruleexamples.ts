@@ -79,6 +79,16 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: 'p.ingress("rout", (s) => s.drop());',
     right: 'p.ingress("route", (s) => s.drop());',
   },
+  GP1205: {
+    why: "A parenthesis without its other one would swallow the program behind it, and what the generator writes itself would stand there twice.",
+    wrong: `${key}const t = c.table("t", { ${byPort}, actions: [go], size: 4, annotations: { tna: ["@stage(3"] } });${use}`,
+    right: `${key}const t = c.table("t", { ${byPort}, actions: [go], size: 4, annotations: { tna: ["@stage(3)"] } });${use}`,
+  },
+  GP1206: {
+    why: "The control plane names objects by their ids alone; those of another kind have another prefix.",
+    wrong: `${key}const t = c.table("t", { ${byPort}, actions: [go], size: 4, id: 0x1000000 });${use}`,
+    right: `${key}const t = c.table("t", { ${byPort}, actions: [go], size: 4, id: 17 });${use}`,
+  },
   GP1301: {
     why: "Switches read and write whole bytes.",
     wrong: 'p.parser.state("start").extract(p.header(wireHeader("note", { kind: 4 })));',

@@ -9,6 +9,7 @@ import { widthOf } from "../../src/ir/index.ts";
 import { p4infoFromText } from "../../src/p4info/index.ts";
 import { Switch } from "../../src/switch/switch.ts";
 import { examples } from "../examples/programs.ts";
+import { annotated } from "./annotationsprogram.ts";
 import { anyExpression, operands } from "./arbitrary.ts";
 import { answer, calculator, question } from "./calculator.ts";
 import { Dice } from "./dice.ts";
@@ -108,6 +109,7 @@ const programs: readonly Program[] = [
   passes(),
   passes(true),
   valueSets(),
+  annotated(),
   ...Object.values(examples).map((e) => e.ir),
   ...parserPrograms,
 ];

@@ -23,6 +23,7 @@ import type {
   Table,
   ValueSet,
 } from "../../p4info/index.ts";
+import { infoText } from "../p4text/annotations.ts";
 import { cellList } from "../p4text/declarations.ts";
 import type {
   LoweredBlock,
@@ -79,13 +80,19 @@ function valueSet({ name, fields, size, doc }: ir.ValueSet, symbols: Symbols): I
   };
 }
 
-function symbolsOf(program: LoweredProgram): readonly (readonly [ObjectKind, string])[] {
-  const of = (kind: ObjectKind, objects: readonly { readonly name: string }[]) =>
-    objects.map((o) => [kind, o.name] as const);
+function symbolsOf(program: LoweredProgram): readonly (readonly [ObjectKind, string, number?])[] {
+  const of = (kind: ObjectKind, objects: readonly { readonly name: string; readonly id?: number }[]) =>
+    objects.map((o): readonly [ObjectKind, string, number?] =>
+      o.id === undefined ? [kind, o.name] : [kind, o.name, o.id],
+    );
   const run = tableActions(program);
   return [
-    ...[...run].map((name) => ["action", name] as const),
+    ...(run.has(NO_ACTION) ? [["action", NO_ACTION] as const] : []),
     ...program.controls.flatMap((c) => [
+      ...of(
+        "action",
+        c.actions.filter((a) => run.has(a.name)),
+      ),
       ...of("action", calledActions(c, run)),
       ...of("table", c.tables),
       ...of("action profile", c.actionProfiles),
@@ -146,6 +153,10 @@ function preamble(
   };
 }
 
+function infoTexts({ annotations = [] }: ir.Annotated): readonly string[] {
+  return annotations.map((a) => infoText(a.text));
+}
+
 function documentation(doc: string | undefined): { readonly doc?: Init<Documentation> } {
   return doc === undefined || doc === "" ? {} : { doc: { brief: doc } };
 }
@@ -161,7 +172,7 @@ const MATCH: Readonly<Record<LoweredTable["key"][number]["match"], MatchField_Ma
 function table(t: LoweredTable, control: LoweredControl, symbols: Symbols): Init<Table> {
   const parameters = control.actions.find((a) => a.name === t.defaultAction.action)?.parameters ?? [];
   return {
-    preamble: preamble("table", t.name, symbols, t.doc),
+    preamble: preamble("table", t.name, symbols, t.doc, infoTexts(t)),
     matchFields: t.key.map((k, i) => ({
       id: i + 1,
       name: k.name,
@@ -208,7 +219,7 @@ function actionProfile(
     .map((t) => t.name)
     .sort(byBytes);
   return {
-    preamble: preamble("action profile", p.name, symbols, p.doc),
+    preamble: preamble("action profile", p.name, symbols, p.doc, infoTexts(p)),
     tableIds: tables.map((name) => symbols.id("table", name)),
     withSelector: p.selector !== undefined,
     size: BigInt(p.size),
@@ -227,7 +238,7 @@ export function canonicalBytes(value: bigint, type: DataType): Uint8Array {
 
 function action(a: LoweredControl["actions"][number], symbols: Symbols): Init<Action> {
   return {
-    preamble: preamble("action", a.name, symbols, a.doc),
+    preamble: preamble("action", a.name, symbols, a.doc, infoTexts(a)),
     params: a.parameters.map((p, i) => ({
       id: i + 1,
       name: p.name,
@@ -252,7 +263,7 @@ function counterArray(c: LoweredControl["counters"][number], symbols: Symbols): 
   };
   return {
     preamble: {
-      ...preamble("counter", c.name, symbols),
+      ...preamble("counter", c.name, symbols, undefined, infoTexts(c)),
       ...(Object.keys(doc).length === 0 ? {} : { doc }),
     },
     spec: { unit: UNIT[c.unit] },
@@ -272,7 +283,7 @@ const METER_UNIT = { packets: "PACKETS", bytes: "BYTES" } as const;
 
 function meterArray(m: LoweredControl["meters"][number], symbols: Symbols): Init<Meter> {
   return {
-    preamble: preamble("meter", m.name, symbols, m.doc),
+    preamble: preamble("meter", m.name, symbols, m.doc, infoTexts(m)),
     spec: { unit: METER_UNIT[m.unit] },
     size: BigInt(m.size),
   };
@@ -312,7 +323,7 @@ function dataType(type: DataType): Init<P4DataTypeSpec> {
 
 function registerArray(r: LoweredControl["registers"][number], symbols: Symbols): Init<Register> {
   return {
-    preamble: preamble("register", r.name, symbols, r.doc),
+    preamble: preamble("register", r.name, symbols, r.doc, infoTexts(r)),
     typeSpec: {
       typeSpec: {
         case: "bitstring",

@@ -3,20 +3,22 @@ import { ID_PREFIX, type ObjectKind } from "../../p4info/index.ts";
 /**
  * Ids and aliases of the objects that the control plane sees, as p4c chooses them, so that a controller may use either compiler's
  * P4Info: the kind's prefix byte and 24 bits of a hash of the name, with the next free number on a collision in the order of the
- * names. So ids do not depend on the order of declarations.
+ * names; an id that the program gives goes first. So ids do not depend on the order of declarations.
  */
 export class Symbols {
   readonly #byKind = new Map<ObjectKind, Map<string, number>>();
   readonly #suffixes = new SuffixTree();
 
-  constructor(names: Iterable<readonly [kind: ObjectKind, name: string]>) {
-    for (const [kind, name] of names) {
+  constructor(names: Iterable<readonly [kind: ObjectKind, name: string, id?: number | undefined]>) {
+    const given = new Map<ObjectKind, Map<string, number>>();
+    for (const [kind, name, id] of names) {
+      if (id !== undefined) given.set(kind, (given.get(kind) ?? new Map()).set(name, id));
       const known = this.#byKind.get(kind);
       if (known === undefined) this.#byKind.set(kind, new Map([[name, 0]]));
       else known.set(name, 0);
       this.#suffixes.add(name);
     }
-    for (const [kind, table] of this.#byKind) assignIds(kind, table);
+    for (const [kind, table] of this.#byKind) assignIds(kind, table, given.get(kind) ?? new Map());
   }
 
   /** @throws Error for a name that was not declared: a fault of the caller. */
@@ -32,9 +34,10 @@ export class Symbols {
   }
 }
 
-function assignIds(kind: ObjectKind, table: Map<string, number>): void {
-  const taken = new Set<number>();
-  for (const name of [...table.keys()].sort(byBytes)) {
+function assignIds(kind: ObjectKind, table: Map<string, number>, given: ReadonlyMap<string, number>): void {
+  for (const [name, number] of given) table.set(name, idOf(kind, number));
+  const taken = new Set([...given.values()].map((number) => idOf(kind, number)));
+  for (const name of [...table.keys()].filter((n) => !given.has(n)).sort(byBytes)) {
     let hash = oneAtATime(name);
     let id = idOf(kind, hash);
     while (taken.has(id)) {

@@ -1,7 +1,8 @@
+import type { Annotated } from "../../ir/index.ts";
 import { type DataType, typeName } from "../../ir/index.ts";
+import { annotatedLine, annotationLines } from "./annotations.ts";
 import { comment, sentence, wrap } from "./comments.ts";
-import { braces, concat, type Doc, group, hardline, INDENT, line, lines, list, WIDTH } from "./layout.ts";
-import { nameAnnotation, nameText } from "./tables.ts";
+import { braces, concat, type Doc, hardline, INDENT, lines, list, WIDTH } from "./layout.ts";
 
 /** The declaration with its documentation in front, as it stands inside a control. */
 export function documented(doc: string | undefined, declaration: Doc, indent = INDENT): Doc {
@@ -11,7 +12,7 @@ export function documented(doc: string | undefined, declaration: Doc, indent = I
 }
 
 /** A register, a counter or the like: one line with its control-plane name. */
-export interface ObjectText {
+export interface ObjectText extends Annotated {
   readonly name: string;
   readonly doc?: string | undefined;
   readonly text: string;
@@ -25,8 +26,9 @@ export function objectTexts(objects: readonly ObjectText[]): readonly Doc[] {
     if (together.length > 0) out.push(lines(together));
     together = [];
   };
-  for (const { name, doc, text } of objects) {
-    const declaration = group(nameText(name), line, text);
+  for (const object of objects) {
+    const { doc } = object;
+    const declaration = annotatedLine(object, object.text);
     if (doc === undefined || doc === "") {
       together.push(declaration);
       continue;
@@ -39,7 +41,7 @@ export function objectTexts(objects: readonly ObjectText[]): readonly Doc[] {
 }
 
 /** An action as a backend declares it. */
-export interface ActionText {
+export interface ActionText extends Annotated {
   readonly name: string;
   readonly local: string;
   readonly doc?: string;
@@ -62,7 +64,7 @@ export function actionText(action: ActionText, body: readonly Doc[]): Doc {
   return documented(
     [...(action.doc === undefined ? [] : [action.doc]), ...parameterDocs].join("\n"),
     concat(
-      nameAnnotation(action.name),
+      annotationLines(action),
       braces(
         list(
           `action ${action.local}(`,

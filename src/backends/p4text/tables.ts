@@ -1,9 +1,10 @@
-import type { DataType, KeySet, MatchKind } from "../../ir/index.ts";
+import type { Annotated, DataType, KeySet, MatchKind } from "../../ir/index.ts";
+import { annotationLines } from "./annotations.ts";
 import { braces, concat, type Doc, hardline, INDENT, list, nest, render, WIDTH } from "./layout.ts";
 import { keySet, literal } from "./literals.ts";
 
 /** What a table declaration says, the same for every target. */
-export interface TableText {
+export interface TableText extends Annotated {
   readonly name: string;
   readonly local: string;
   readonly key: readonly {
@@ -57,7 +58,7 @@ export function tableText(t: TableText): Doc {
   body.push(
     concat(t.defaultAction.constant ? "const " : "", "default_action = ", call(t.defaultAction), ";"),
   );
-  return concat(nameAnnotation(t.name), braces(`table ${t.local}`, body));
+  return concat(annotationLines(t), braces(`table ${t.local}`, body));
 }
 
 /** The control-plane name, absolute, so that it does not depend on where the object stands. */

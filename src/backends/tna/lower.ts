@@ -1,6 +1,7 @@
 import type {
   Action,
   ActionProfile,
+  Annotated,
   Block,
   Control,
   Diagnostic,
@@ -12,6 +13,7 @@ import type {
   Target,
 } from "../../ir/index.ts";
 import {
+  annotationsOf,
   bit,
   bool,
   expressionsOfState,
@@ -75,9 +77,26 @@ import { entriesOf, sizeOf } from "./tablecontents.ts";
  * Brings a checked program into the form that Tofino 1 has. What Tofino cannot do is in `findings`; then the rest is not to be used.
  */
 export function lowerTna(program: Program): TnaProgram {
-  const known = lowered.get(program) ?? new ProgramLowering(forTarget(program, "tna")).lower();
+  const known = lowered.get(program) ?? new ProgramLowering(withoutIds(forTarget(program, "tna"))).lower();
   lowered.set(program, known);
   return known;
+}
+
+/** Ids are P4Info's: p4c-barefoot numbers objects by itself, and warns of @id. */
+function withoutIds(program: Program): Program {
+  const bare = <A extends Annotated>({ id: _, ...object }: A) => object;
+  return {
+    ...program,
+    controls: program.controls.map((c) => ({
+      ...c,
+      actions: c.actions.map(bare),
+      tables: c.tables.map(bare),
+      registers: c.registers.map(bare),
+      counters: c.counters.map(bare),
+      meters: c.meters.map(bare),
+      actionProfiles: c.actionProfiles.map(bare),
+    })),
+  };
 }
 
 /** Programs are frozen: checking one, estimating it and writing it lower it once. */
@@ -386,6 +405,7 @@ class ProgramLowering {
       name: c.name,
       type: own.type,
       ...(c.doc === undefined ? {} : { doc: c.doc }),
+      ...(c.annotations === undefined ? {} : { annotations: c.annotations }),
       gress: c.gress,
       instances: this.#instances(c.apply),
       registers: c.registers.map((r) => {
@@ -396,6 +416,7 @@ class ProgramLowering {
           type: r.type,
           indexType: programs.find((u) => u.register === local)?.indexType ?? bit(32),
           size: r.size,
+          ...annotationsOf(r),
           ...(r.doc === undefined ? {} : { doc: r.doc }),
         };
       }),
@@ -405,6 +426,7 @@ class ProgramLowering {
         indexType: bit(this.#counterIndex.get(counter.name) ?? 32),
         size: counter.size,
         unit: counter.unit,
+        ...annotationsOf(counter),
         doc: counterDoc(counter.doc, counter.cells, counter.per) ?? "",
       })),
       directCounters: c.tables.flatMap((t) =>
@@ -418,6 +440,7 @@ class ProgramLowering {
         unit: m.unit,
         cells: { size: m.size, indexType: bit(this.#counterIndex.get(m.name) ?? 32) },
         ...(m.doc === undefined ? {} : { doc: m.doc }),
+        ...annotationsOf(m),
       })),
       directMeters: c.tables.flatMap(({ directMeter: m }) =>
         m === undefined ? [] : [{ name: m.name, local: name(own.meters, m.name, "meter"), unit: m.unit }],
@@ -433,7 +456,7 @@ class ProgramLowering {
     const own = this.#own(c);
     const local = identifier(own.actionProfiles, p.name, "action profile", c.name, "tna");
     const { name, size, doc } = p;
-    const base = { name, local, size, ...(doc === undefined ? {} : { doc }) };
+    const base = { name, local, size, ...(doc === undefined ? {} : { doc }), ...annotationsOf(p) };
     if (p.selector === undefined) return base;
     const { algorithm, maxGroupSize, keys } = p.selector;
     if (!isTofinoHash(algorithm)) {
@@ -496,6 +519,7 @@ class ProgramLowering {
           name: `${a.name}${suffix}`,
           local: partLocal,
           ...(a.doc === undefined || i > 0 ? {} : { doc: a.doc }),
+          ...annotationsOf(a),
           parameters,
           updates,
           units,

@@ -1,4 +1,6 @@
 import type {
+  Annotated,
+  Annotation,
   DataType,
   Diagnostic,
   Expression,
@@ -183,6 +185,7 @@ export interface TnaPipeline {
 }
 
 export interface TnaControl extends TnaPipeline {
+  readonly annotations?: readonly Annotation[];
   readonly name: string;
   readonly type: string;
   readonly doc?: string;
@@ -197,7 +200,7 @@ export interface TnaControl extends TnaPipeline {
   readonly tables: readonly TnaTable[];
 }
 
-export interface TnaRegister {
+export interface TnaRegister extends Annotated {
   readonly name: string;
   readonly local: string;
   readonly type: DataType;
@@ -206,7 +209,7 @@ export interface TnaRegister {
   readonly doc?: string;
 }
 
-export interface TnaCounter {
+export interface TnaCounter extends Annotated {
   readonly name: string;
   readonly local: string;
   readonly indexType: DataType;
@@ -215,14 +218,14 @@ export interface TnaCounter {
   readonly doc: string;
 }
 
-export interface TnaMeter {
+export interface TnaMeter extends Annotated {
   readonly name: string;
   readonly local: string;
   readonly unit: MeterUnit;
   readonly doc?: string;
 }
 
-export interface TnaActionProfile {
+export interface TnaActionProfile extends Annotated {
   readonly name: string;
   readonly local: string;
   readonly size: number;
@@ -251,7 +254,7 @@ export interface TnaTable extends Omit<Table, "actions"> {
 }
 
 /** An action that one stage can do; `updates` and `units` are what it runs, declared in front of it. */
-export interface TnaAction {
+export interface TnaAction extends Annotated {
   readonly name: string;
   readonly local: string;
   readonly doc?: string;

@@ -1,5 +1,5 @@
 import type { Control, Program } from "../../ir/index.ts";
-import { forTarget } from "../../ir/index.ts";
+import { forTarget, withAnnotations } from "../../ir/index.ts";
 import type { Init, P4Info } from "../../p4info/index.ts";
 import { p4info } from "../p4info/build.ts";
 import { lower } from "../v1model/lower.ts";
@@ -16,7 +16,8 @@ export function tnaP4info(program: Program): Init<P4Info> {
 }
 
 /** The control as one of every target. */
-function withMasks({ only: _, ...control }: Control): Control {
+function withMasks({ only: _, ...own }: Control): Control {
+  const control = withAnnotations(own, (all) => all.map(({ text }) => ({ text })));
   return {
     ...control,
     tables: control.tables.map((t) =>

@@ -10,7 +10,7 @@ import type {
   StraightStatement,
   Table,
 } from "../../ir/index.ts";
-import { forTarget, NO_ACTION, unionsOf } from "../../ir/index.ts";
+import { annotationsOf, forTarget, NO_ACTION, unionsOf } from "../../ir/index.ts";
 import { BackendError } from "../backenderror.ts";
 import { type ControlIdentifiers, type Identifiers, identifier, identifiers } from "../p4text/identifiers.ts";
 import { loweredChecksums } from "./checksums.ts";
@@ -152,6 +152,7 @@ class ControlLowering {
       name: c.name,
       type: own.type,
       ...(c.doc === undefined ? {} : { doc: c.doc }),
+      ...(c.annotations === undefined ? {} : { annotations: c.annotations }),
       gress: c.gress,
       instances: instancesOf(c.apply, this.#ids),
       registers: c.registers.map((r) => ({
@@ -216,6 +217,7 @@ class ControlLowering {
       name: action.name,
       local: identifier(this.#own.actions, action.name, "action", this.#control.name),
       ...(action.doc === undefined ? {} : { doc: action.doc }),
+      ...annotationsOf(action),
       parameters,
       steps: [...this.#metering(action), ...straight.steps(action.body)],
     };

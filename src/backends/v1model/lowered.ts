@@ -1,6 +1,8 @@
 import type {
   ActionCall,
   ActionProfile,
+  Annotated,
+  Annotation,
   Constant,
   Counter,
   DataType,
@@ -88,6 +90,7 @@ export interface LoweredControl {
   readonly name: string;
   readonly type: string;
   readonly doc?: string;
+  readonly annotations?: readonly Annotation[];
   readonly gress: Gress;
   readonly instances: readonly Instance[];
   readonly registers: readonly (Register & { readonly local: string; readonly storage: DataType })[];
@@ -110,7 +113,7 @@ export interface LoweredControl {
   readonly block: LoweredBlock;
 }
 
-export interface LoweredAction {
+export interface LoweredAction extends Annotated {
   /** Control-plane name. */
   readonly name: string;
   readonly local: string;

@@ -1,6 +1,7 @@
 import { type Diagnostic, severityOf } from "../diagnostics.ts";
 import type { Program } from "../program.ts";
 import { placedStatements } from "../walk.ts";
+import { checkAnnotations } from "./annotations.ts";
 import { checkChecksums } from "./checksums.ts";
 import { checkEffects } from "./effects.ts";
 import { checkFlow } from "./flow.ts";
@@ -29,6 +30,7 @@ export function check(program: Program): readonly Diagnostic[] {
   const types = new TypeChecker(names, report);
   checkPorts(program, report);
   checkNames(program, report);
+  checkAnnotations(program, report);
   checkWidths(program, report);
   for (const k of program.constants) types.constant(k.value, k.type, k.at, `constant ${k.name}:`);
   checkHeaders(program, names, report);

@@ -9,6 +9,7 @@ import { generate } from "../../../src/backends/index.ts";
 import { findCompilers, verifyTna } from "../../../src/backends/tna/verify/index.ts";
 import { block, fp16, fp32, int32 } from "../../../src/dsl/index.ts";
 import type { Program } from "../../../src/ir/index.ts";
+import { annotated } from "../annotationsprogram.ts";
 import { passes } from "../passesprogram.ts";
 import { forwarding } from "../programs.ts";
 import { valueSets } from "../valuesetsprogram.ts";
@@ -44,6 +45,7 @@ describe.skipIf(compilers === undefined)("p4c-barefoot and bfas on the emitted P
     ["checksums over the payload", nat()],
     ["further passes", passes()],
     ["value sets", valueSets()],
+    ["annotations", annotated()],
     ["next hops by flow", lp.ir],
   ])(
     "compile and assemble %s without a word",

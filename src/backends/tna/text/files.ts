@@ -1,4 +1,5 @@
-import { comment, sentence } from "../../p4text/comments.ts";
+import { controlHead } from "../../p4text/annotations.ts";
+import { comment } from "../../p4text/comments.ts";
 import { documented } from "../../p4text/declarations.ts";
 import { expression } from "../../p4text/expressions.ts";
 import {
@@ -90,7 +91,7 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
     files.set(
       `controls/${control.name}.p4`,
       file("control.p4", `control ${control.name}`, {
-        doc: control.doc === undefined ? "" : render(comment(sentence(control.doc), 0)),
+        doc: controlHead(control),
         head: head(control.type, control.gress),
         declarations: declarations(control, place(control.gress)).map((d) => render(d, INDENT)),
         body: body(blockText(control.block, place(control.gress))),

@@ -79,7 +79,7 @@ function meterArguments(unit: MeterUnit): string {
 const SELECTOR_HASH_BITS = 14;
 
 function profileTexts(p: TnaActionProfile): readonly Doc[] {
-  const members = objectTexts([{ name: p.name, doc: p.doc, text: `ActionProfile(${p.size}) ${p.local};` }]);
+  const members = objectTexts([{ ...p, text: `ActionProfile(${p.size}) ${p.local};` }]);
   if (p.selector === undefined) return members;
   const { name, local, algorithm, hashLocal, groupSize, groups } = p.selector;
   const selector = list(
@@ -149,8 +149,7 @@ function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
     })),
   });
   return tableText({
-    name: table.name,
-    local: table.local,
+    ...table,
     key: table.key.map((k) => ({
       name: k.name,
       expression: expression(k.expression, scopeOf(place), true),

@@ -1,4 +1,4 @@
-import { comment, sentence } from "../../p4text/comments.ts";
+import { controlHead } from "../../p4text/annotations.ts";
 import { INDENT, render } from "../../p4text/layout.ts";
 import { type PlacedFiles, withoutMarks } from "../../p4text/places.ts";
 import { body, type FileMaker, programFiles } from "../../p4text/programfiles.ts";
@@ -64,7 +64,7 @@ function partFiles(program: LoweredProgram, file: FileMaker): ReadonlyMap<string
     files.set(
       path,
       file("control.p4", `control ${control.name}`, {
-        doc: control.doc === undefined ? "" : render(comment(sentence(control.doc), 0)),
+        doc: controlHead(control),
         type: control.type,
         pad: " ".repeat(`control ${control.type}(`.length),
         declarations: declarations(control).map((d) => render(d, INDENT)),

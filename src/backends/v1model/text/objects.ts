@@ -23,7 +23,7 @@ export function declarations(control: LoweredControl): readonly Doc[] {
     ),
     ...objectTexts(
       control.counters.map((c) => ({
-        name: c.name,
+        ...c,
         doc: counterDoc(c.doc, c.cells, c.per),
         text: `counter(${c.size}, CounterType.${COUNTER_TYPE[c.unit]}) ${c.local};`,
       })),
@@ -36,8 +36,7 @@ export function declarations(control: LoweredControl): readonly Doc[] {
     ),
     ...objectTexts(
       control.meters.map((m) => ({
-        name: m.name,
-        doc: m.doc,
+        ...m,
         text: `meter(${m.size}, MeterType.${m.unit}) ${m.local};`,
       })),
     ),
@@ -47,7 +46,7 @@ export function declarations(control: LoweredControl): readonly Doc[] {
         text: `direct_meter<${typeName(m.into.type)}>(MeterType.${m.unit}) ${m.local};`,
       })),
     ),
-    ...objectTexts(control.actionProfiles.map((p) => ({ name: p.name, doc: p.doc, text: profileText(p) }))),
+    ...objectTexts(control.actionProfiles.map((p) => ({ ...p, text: profileText(p) }))),
     ...control.actions.map((a) => actionText(a, stepsText(a.steps, control.gress))),
     ...control.tables.map((t) => documented(t.doc, v1modelTable(t, control))),
   ];
@@ -77,8 +76,7 @@ function v1modelTable(table: LoweredTable, control: LoweredControl): Doc {
     }),
   });
   return tableText({
-    name: table.name,
-    local: table.local,
+    ...table,
     key: table.key.map((k, i) => {
       const type = k.expression.type;
       const asBits = isSignedAsBits(
