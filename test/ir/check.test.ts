@@ -394,6 +394,39 @@ const wrongPrograms: readonly Wrong[] = [
       }),
   },
   {
+    code: "GP1205",
+    what: "an annotation with a parenthesis that is not closed",
+    run: () =>
+      inControl((c) => {
+        const act = c.action("act", {}, (a) => a.drop());
+        const t = c.table("t", { key: {}, actions: [act], size: 1, annotations: { tna: ["@stage(3"] } }); //! table
+        c.apply((s) => s.apply(t));
+      }),
+  },
+  {
+    code: "GP1206",
+    what: "an id above 24 bits",
+    run: () =>
+      inControl((c) => {
+        const act = c.action("act", {}, (a) => a.drop());
+        const t = c.table("t", { key: {}, actions: [act], size: 1, id: 2 ** 24 }); //! table
+        c.apply((s) => s.apply(t));
+      }),
+  },
+  {
+    code: "GP1412",
+    what: "initial entries, which BMv2 keeps",
+    target: "v1model",
+    run: () =>
+      inControl((c) => {
+        const act = c.action("act", {}, (a) => a.drop());
+        const initialEntries = [{ key: { port: 1 }, run: act.with({}) }];
+        const key = { port: exactly(intrinsic.ingress_port) };
+        const t = c.table("t", { key, actions: [act], size: 4, initialEntries }); //! table
+        c.apply((s) => s.apply(t));
+      }),
+  },
+  {
     code: "GP1204",
     what: "a header of nobody",
     run: () => small((p) => void p.valid({})), //! valid
