@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { generate } from "../backends/index.ts";
 import type { AggregationFeature } from "../controller/program.ts";
 import type { GroupRoom } from "../controller/routes.ts";
+import { checkGroups } from "../controller/routes.ts";
 import { StateError, StateFile } from "../controller/statefile.ts";
 import type { LoadableProgram } from "../controller/switchsession.ts";
 import { TopologyError } from "../controller/topology.ts";
@@ -46,6 +47,12 @@ export async function loadNetwork(
   const aggregation = features.find(isAggregation);
   const ecmp = features.find(isEcmp);
   const drop = features.find(isDrop);
+  try {
+    checkGroups(file.topology, ecmp?.options);
+  } catch (error) {
+    if (error instanceof TopologyError) throw new UserError(`${path}: ${error.message}`);
+    throw error;
+  }
   return {
     ...file,
     loadable: {

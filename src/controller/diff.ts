@@ -3,12 +3,12 @@ import {
   describeEntity,
   type Entity,
   entityContent,
-  entityKey,
   type Schema,
 } from "../p4runtime/index.ts";
+import { keyOf } from "./entitypool.ts";
+import { OWNER } from "./owner.ts";
 
-/** Put into the metadata of all table entries that a controller writes, to tell them from those of others. */
-export const OWNER: Uint8Array = new TextEncoder().encode("gradplane");
+export { OWNER } from "./owner.ts";
 
 /** How what is on a switch differs from what should be there. */
 export interface Difference {
@@ -40,7 +40,7 @@ export function differenceOf(
 ): Difference {
   const open = new Map<string, Entity>();
   for (const entity of wanted) {
-    const key = entityKey(entity, schema);
+    const key = keyOf(entity, schema);
     if (open.has(key)) throw new RangeError(`${describeEntity(entity, schema)} is wanted twice`);
     open.set(key, entity);
   }
@@ -55,7 +55,7 @@ export function differenceOf(
       present.set(tableId, (present.get(tableId) ?? 0) + 1);
     }
     if (isOfProgram(entity, schema)) continue;
-    const key = entityKey(entity, schema);
+    const key = keyOf(entity, schema);
     const want = open.get(key);
     if (want === undefined) {
       // A default entry that nobody wants is the program's own.
@@ -63,7 +63,12 @@ export function differenceOf(
       continue;
     }
     open.delete(key);
-    if (entityContent(want, schema, comparison) === entityContent(entity, schema, comparison)) same++;
+    // Pooled entries are one and the same.
+    if (
+      want === entity ||
+      entityContent(want, schema, comparison) === entityContent(entity, schema, comparison)
+    )
+      same++;
     else changed.push({ wanted: want, found: entity });
   }
   return { missing: [...open.values()], changed, stale, foreign, same, present };

@@ -14,16 +14,18 @@ import {
 } from "../p4runtime/index.ts";
 import { differenceOf } from "./diff.ts";
 import { FleetJobs, type JobNotice, type JobState } from "./fleetjobs.ts";
-import { IntentBook, type Intentions, PROBE_TABLE } from "./intent.ts";
+import { IntentBasis, IntentBook, type Intentions, PROBE_TABLE } from "./intent.ts";
 import type { DeskTimes } from "./jobservice/desk.ts";
 import { LinkProbes, type ProbesOutcome } from "./linkprobes.ts";
 import type { LinkWatchOptions } from "./linkwatch.ts";
-import type { Outage } from "./paths.ts";
+import { type Outage, outageKey } from "./paths.ts";
 import { planOf } from "./plan.ts";
 import { applyPlan, readDifference, reconcile } from "./reconcile.ts";
+import { checkGroups } from "./routes.ts";
 import { type ControllerState, EMPTY_STATE, type StateStore } from "./statefile.ts";
 import type { LoadableProgram } from "./switchsession.ts";
 import { checkTopology, linkName, type SwitchNode, switchNamed } from "./topology.ts";
+import { Turns } from "./turns.ts";
 
 export interface FleetOptions extends Omit<Intentions, "outage" | "placements"> {
   readonly program: LoadableProgram;
@@ -99,6 +101,8 @@ interface Steered {
 
 /** Milliseconds between two looks at whether a switch has come. */
 const LOOK = 20;
+/** Switches that are made ready at the same time. */
+const PREPARED_AT_ONCE = 16;
 /** Milliseconds in which a switch that has just been connected says which program it has. */
 const ANSWER = 2000;
 
@@ -120,6 +124,9 @@ export class Fleet {
   /** Links whose probes arrive at another port than the topology says, told once. */
   readonly #miswired = new Set<string>();
   #state: ControllerState;
+  readonly #basis: IntentBasis;
+  /** Were all made ready at once, each would wait for all the others, and be taken for silent. */
+  readonly #turns = new Turns(PREPARED_AT_ONCE);
   #book: IntentBook;
   /** What was out when all switches were repaired last. */
   #planned = "||";
@@ -135,6 +142,7 @@ export class Fleet {
     const hasProbes = program.p4info.tables.some((table) => table.preamble?.name === PROBE_TABLE);
     if (hasProbes && probes !== "off")
       this.#probes = new LinkProbes(topology, randomInt(2 ** 32), this.#clock.now(), probes);
+    this.#basis = new IntentBasis(topology);
     this.#book = this.#newBook();
   }
 
@@ -142,6 +150,7 @@ export class Fleet {
   static async start(options: FleetOptions): Promise<Fleet> {
     checkTopology(options.topology);
     const fleet = new Fleet(options, (await options.state?.load()) ?? EMPTY_STATE);
+    checkGroups(options.topology, options.room, fleet.#basis.paths.whole);
     fleet.#startJobs();
     fleet.#book = fleet.#newBook();
     for (const node of options.topology.switches) fleet.#add(node);
@@ -322,7 +331,7 @@ export class Fleet {
       ...(node.tls === undefined ? {} : { tls: node.tls }),
       ...(backoff === undefined ? {} : { backoff }),
       electionId: () => this.#electionId,
-      prepare: (client, signal) => this.#prepare(node, client, signal),
+      prepare: (client, signal) => this.#turns.take(() => this.#prepare(node, client, signal)),
       onState: (state) => this.#connected(node, state),
     });
     this.#switches.set(node.name, {
@@ -350,12 +359,13 @@ export class Fleet {
     const steered = this.#switches.get(node.name);
     if (steered !== undefined) steered.isPreparing = true;
     const isLoaded = cookie === cookieOf(p4info, deviceConfig);
-    if (isLoaded) await client.useProgram(p4info);
-    else {
+    if (!isLoaded) {
       // Its registers are empty: a job that this or another controller had there has to move.
       this.#jobs?.switched(node.name, false);
       await client.pushPipeline(p4info, deviceConfig, { signal });
     }
+    // One description for all switches, by which they share entries.
+    await client.useProgram(p4info);
     await this.#reconcile(node.name, client, signal, !isLoaded);
   }
 
@@ -425,15 +435,13 @@ export class Fleet {
 
   #newBook(outage: Outage = this.#outage()): IntentBook {
     const placements = this.#jobs?.written ?? this.#state.placements;
-    return new IntentBook({ ...this.#options, outage, placements });
+    return new IntentBook({ ...this.#options, outage, placements }, this.#basis);
   }
 
   /** Repairs all switches, if what is out is not what it was. */
   #replan(): void {
     const outage = this.#outage();
-    const key = [outage.switches, outage.links, outage.drained]
-      .map((set) => [...set].sort().join())
-      .join("|");
+    const key = outageKey(outage);
     if (key === this.#planned) return;
     this.#planned = key;
     this.#book = this.#newBook(outage);

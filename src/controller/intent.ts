@@ -1,7 +1,8 @@
 import { type Entity, EntityBuilder, type Schema } from "../p4runtime/index.ts";
-import { OWNER } from "./diff.ts";
+import { EntityPool } from "./entitypool.ts";
 import type { Placement } from "./jobs.ts";
-import { NO_OUTAGE, type Outage, Paths } from "./paths.ts";
+import { OWNER } from "./owner.ts";
+import { NO_OUTAGE, type Outage, PathCache, type Paths } from "./paths.ts";
 import type { AggregationFeature } from "./program.ts";
 import { flowGroups, type GroupRoom, IPV4, IPV6, portTowards, ROUTING_RANK, routeEntries } from "./routes.ts";
 import { hostNamed, portOf, type Topology } from "./topology.ts";
@@ -43,16 +44,30 @@ export interface Intent {
   readonly tableRank: ReadonlyMap<number, number>;
 }
 
+/** What the books of one topology can share, so that the next one need not make it again. */
+export class IntentBasis {
+  readonly paths: PathCache;
+  readonly pool = new EntityPool();
+
+  constructor(topology: Topology) {
+    this.paths = new PathCache(topology);
+  }
+}
+
 /** From what is intended to what should be on each switch: a pure function, so that it can be computed again at any time by anybody. */
 export class IntentBook {
   readonly #intentions: Intentions;
   readonly #whole: Paths;
   readonly #left: Paths;
 
-  constructor(intentions: Intentions) {
+  readonly #pool: EntityPool;
+
+  /** @param basis of the same topology */
+  constructor(intentions: Intentions, basis: IntentBasis = new IntentBasis(intentions.topology)) {
     this.#intentions = intentions;
-    this.#whole = new Paths(intentions.topology);
-    this.#left = new Paths(intentions.topology, intentions.outage ?? NO_OUTAGE);
+    this.#pool = basis.pool;
+    this.#whole = basis.paths.whole;
+    this.#left = basis.paths.under(intentions.outage ?? NO_OUTAGE);
   }
 
   /** Can a switch send to all hosts of a job as the network is now? */
@@ -77,9 +92,12 @@ export class IntentBook {
         entities.tableEntry(entry.table, entry.match, entry.action, entry.params, { metadata: OWNER }),
       );
     };
+    const share = (entry: WantedEntry): void => {
+      wanted.push(this.#pool.entry(entities, entry));
+    };
     const families = [IPV4, IPV6].filter((f) => schema.tables.find(`${f.control}.route`) !== undefined);
     if (families.length > 0)
-      for (const entry of routeEntries(name, this.#whole, this.#left, room, families)) add(entry);
+      for (const entry of routeEntries(name, this.#whole, this.#left, room, families)) share(entry);
     for (const { group, members, active } of flowGroups(name, this.#whole, this.#left, room)) {
       for (const { id, port, mac } of members)
         wanted.push(entities.member(NEXT_HOPS, id, "ecmp.to_next_hop", { port, dst_mac: mac }));
@@ -90,12 +108,12 @@ export class IntentBook {
     }
     if (schema.tables.find(PROBE_TABLE) !== undefined)
       for (const port of linkPorts(topology, name))
-        add({ table: PROBE_TABLE, match: { port }, action: "probe.to_controller", params: {} });
-    for (const entry of everywhere) add(entry);
+        share({ table: PROBE_TABLE, match: { port }, action: "probe.to_controller", params: {} });
+    for (const entry of everywhere) share(entry);
     if (aggregation !== undefined) {
       for (const port of portsOf(topology, name))
         wanted.push(entities.cloneSession(ackSession(port), [{ port, instance: 1 }]));
-      for (const entry of lookupEntries(aggregation)) add(entry);
+      for (const entry of lookupEntries(aggregation)) share(entry);
       for (const placement of placements) {
         if (placement.on !== name) continue;
         const towards: PortTowards = (on, host) => portTowards(this.#left, on, host);

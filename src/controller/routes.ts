@@ -1,4 +1,4 @@
-import type { Hop, Paths } from "./paths.ts";
+import { type Hop, Paths } from "./paths.ts";
 import {
   type HostNode,
   portOf,
@@ -81,8 +81,9 @@ export function routeEntries(
     const healthy = direct ? [] : whole.hops(name, place.switches);
     const hops = direct ? [] : left.hops(name, place.switches);
     const asGroup = room !== undefined && slots(healthy).length > 1;
+    if (asGroup) checkRoom(index, healthy, room);
     if (asGroup && slots(hops).length > 0 && room.spray !== "none")
-      entries.push(...groupOf(topology, index, hops, room));
+      entries.push(...groupOf(whole, index, hops, room));
     for (const node of place.nodes) {
       const port = "attachments" in node ? portOf(node, name) : undefined;
       if (port !== undefined) add(node, "to_port", { port, dst_mac: node.mac });
@@ -90,7 +91,7 @@ export function routeEntries(
       else {
         const hop = chosen(hops, node.ipv4);
         if (hop === undefined) continue;
-        add(node, "to_port", { port: hop.port, dst_mac: switchNamed(topology, hop.to).mac });
+        add(node, "to_port", { port: hop.port, dst_mac: whole.macOf(hop.to) });
       }
     }
   }
@@ -127,7 +128,7 @@ export function flowGroups(
     const members = all.slice(0, room.members).map((hop) => ({
       id: ids.get(hop.port) ?? first,
       port: hop.port,
-      mac: switchNamed(topology, hop.to).mac,
+      mac: whole.macOf(hop.to),
     }));
     return [{ group, members, active: active.filter(({ member }) => members.some((m) => m.id === member)) }];
   });
@@ -141,6 +142,26 @@ function checkRoom(group: number, hops: readonly Hop[], room: GroupRoom): void {
     throw new TopologyError(
       `group ${group} has ${turns} next hops, weights counted; the program takes ${room.members}`,
     );
+}
+
+/**
+ * Has the program room for all groups of next hops that the topology needs while everything works? What an outage leaves always fits then.
+ *
+ * @throws TopologyError that says what is too small.
+ */
+export function checkGroups(
+  topology: Topology,
+  room: GroupRoom | undefined,
+  whole = new Paths(topology),
+): void {
+  if (room === undefined) return;
+  const places = placesOf(topology);
+  for (const { name } of topology.switches) {
+    for (const [group, place] of places.entries()) {
+      const healthy = place.switches.has(name) ? [] : whole.hops(name, place.switches);
+      if (slots(healthy).length > 1) checkRoom(group, healthy, room);
+    }
+  }
 }
 
 /** The port by which a switch reaches a host: its own, or the first hop of a shortest path. */
@@ -181,19 +202,14 @@ function placesOf(topology: Topology): readonly Place[] {
   return [...places.values()];
 }
 
-function groupOf(
-  topology: Topology,
-  group: number,
-  hops: readonly Hop[],
-  room: GroupRoom,
-): readonly WantedEntry[] {
-  const turns = slots(hops);
-  checkRoom(group, hops, room);
+function groupOf(paths: Paths, group: number, hops: readonly Hop[], room: GroupRoom): readonly WantedEntry[] {
+  // A detour may have more paths than the best way had: as many of them as fit are enough.
+  const turns = slots(hops).slice(0, room.members);
   const members = turns.map((hop, index) => ({
     table: "ecmp.member",
     match: { group, index },
     action: "ecmp.to_member",
-    params: { port: hop.port, dst_mac: switchNamed(topology, hop.to).mac },
+    params: { port: hop.port, dst_mac: paths.macOf(hop.to) },
   }));
   return [
     ...members,

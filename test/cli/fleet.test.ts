@@ -45,6 +45,54 @@ async function network(): Promise<{
   return { file, addresses, run: (verb, ...args) => gradplane([verb, ...args, ...patient]) };
 }
 
+describe("a topology that needs more groups of next hops than its program has", { timeout: 300_000 }, () => {
+  const small = (ecmp: string): string => {
+    const folder = folderWith();
+    const dsl = new URL("../../src/dsl/index.ts", import.meta.url).pathname;
+    writeFileSync(
+      join(folder, "small.ts"),
+      `import { ecmp, ipv4Forwarding, program } from ${JSON.stringify(dsl)};
+       export default program("small", { ports: 8, features: [ipv4Forwarding(), ecmp(${ecmp})] });`,
+    );
+    const names = ["leaf1", "leaf2", "spine1", "spine2", "spine3"];
+    const lines = [
+      "program: small.ts",
+      "switches:",
+      ...names.map(
+        (name, i) =>
+          `  ${name}: { target: "127.0.0.1:${i + 1}", mac: "02:00:00:00:01:0${i}", ipv4: 10.9.0.${i + 1} }`,
+      ),
+      "hosts:",
+      '  w0: { mac: "02:00:00:00:00:01", ipv4: 10.0.0.1, at: "leaf1:0" }',
+      "links:",
+      ...["leaf1", "leaf2"].flatMap((leaf, l) =>
+        ["spine1", "spine2", "spine3"].map((spine, s) => `  - ${leaf}:${s + 1} - ${spine}:${l}`),
+      ),
+    ];
+    const file = join(folder, "net.yaml");
+    writeFileSync(file, `${lines.join("\n")}\n`);
+    return file;
+  };
+
+  test.each(["controller", "apply", "diff"])("is refused at once by %s", async (verb) => {
+    const crowded = await gradplane([verb, "--topology", small('{ groups: 16, members: 2, spray: "all" }')]);
+    expect(crowded.stderr).toMatch(
+      /net\.yaml: group \d has 3 next hops, weights counted; the program takes 2/,
+    );
+    expect(crowded.status).toBe(2);
+  });
+
+  test("is told how many groups there are", async () => {
+    const few = await gradplane([
+      "controller",
+      "--topology",
+      small('{ groups: 1, members: 4, spray: "all" }'),
+    ]);
+    expect(few.stderr).toMatch(/net\.yaml: the topology needs group \d of next hops; the program has 1/);
+    expect(few.status).toBe(2);
+  });
+});
+
 describe("gradplane apply, diff, status and drain", { timeout: 300_000 }, () => {
   test("load the program, write what is missing, find nothing more to do, and repair what somebody broke", async () => {
     const { run, addresses } = await network();
