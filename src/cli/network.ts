@@ -50,7 +50,7 @@ export async function loadNetwork(
   try {
     checkGroups(file.topology, ecmp?.options);
   } catch (error) {
-    if (error instanceof TopologyError) throw new UserError(`${path}: ${error.message}`);
+    if (error instanceof TopologyError) throw new EnvironmentError(`${path}: ${error.message}`);
     throw error;
   }
   return {
