@@ -126,7 +126,10 @@ try {
   while (settled < 50) {
     await sleep(20);
     const last = notices.at(-1)?.at ?? at;
-    settled = notices.length > 0 && performance.now() - last > 1000 ? 50 : 0;
+    // One thread computes what is to be written: long silence is no end. All others have something to be changed.
+    const names = notices.flatMap(({ notice }) => (notice.kind === "written" ? [notice.name] : []));
+    const isWritten = new Set(names).size >= plan.switches.length - 1;
+    settled = (isWritten && performance.now() - last > 1000) || performance.now() - at > 60_000 ? 50 : 0;
   }
   const known = notices.find(({ notice }) => notice.kind === "switch")?.at ?? Number.NaN;
   const writes = notices.filter(({ notice }) => notice.kind === "written");
