@@ -57,21 +57,26 @@ export async function startSwitchProcess(request: SwitchRequest): Promise<Runnin
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: hasGroup,
   });
-  const ready = await readyLine(child, request.name);
   const { pid } = child;
+  const kill = (): void => {
+    if (!hasGroup) child.kill("SIGKILL");
+    else if (pid !== undefined && child.exitCode === null && child.signalCode === null)
+      process.kill(-pid, "SIGKILL");
+  };
+  const ready = await readyLine(child, request.name, kill);
   if (pid === undefined) throw new EnvironmentError(`switch ${request.name} has no process`);
   return {
     name: request.name,
     ...ready,
     pid,
-    kill: () => void (hasGroup ? process.kill(-pid, "SIGKILL") : child.kill("SIGKILL")),
+    kill,
     stop: () =>
       new Promise((resolve) => {
         if (child.exitCode !== null || child.signalCode !== null) {
           resolve();
           return;
         }
-        const limit = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT);
+        const limit = setTimeout(kill, STOP_LIMIT);
         child.once("exit", () => {
           clearTimeout(limit);
           resolve();
@@ -81,11 +86,15 @@ export async function startSwitchProcess(request: SwitchRequest): Promise<Runnin
   };
 }
 
-function readyLine(child: ChildProcess, name: string): Promise<Pick<RunningSwitch, "grpc" | "ports">> {
+function readyLine(
+  child: ChildProcess,
+  name: string,
+  kill: () => void,
+): Promise<Pick<RunningSwitch, "grpc" | "ports">> {
   return new Promise((resolve, reject) => {
     const said: string[] = [];
     const fail = (why: string): void => {
-      child.kill("SIGKILL");
+      kill();
       reject(
         new EnvironmentError(`switch ${name} ${why}${said.length === 0 ? "" : `:\n${said.join("\n")}`}`),
       );
