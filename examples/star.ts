@@ -1,9 +1,8 @@
 /** A star for scenarios: one switch with a program of forwarding, and hosts that are processes of their own. */
 import type { SwitchProgram } from "gradplane";
-import { generate } from "gradplane/backends";
+import { generate, loadableOf } from "gradplane/backends";
 import type { RunningHost, ScenarioContext } from "gradplane/cli/run";
 import { Fleet } from "gradplane/controller";
-import { p4infoFromBinary } from "gradplane/p4runtime";
 
 /** Where a cable leads that is not plugged in yet. */
 export const nowhere = { address: "127.0.0.1", port: 9 };
@@ -51,12 +50,6 @@ export async function star(
   program: SwitchProgram,
   hosts: readonly RunningHost[],
 ): Promise<Fleet> {
-  const files = generate(program.ir, { targets: ["v1model"] });
-  const file = (name: string): Uint8Array => {
-    const content = files.get(name);
-    if (content === undefined) throw new Error(`${name} was not generated`);
-    return typeof content === "string" ? new TextEncoder().encode(content) : content;
-  };
   const ports = await Promise.all(hosts.map((host) => host.heard()));
   const running = await context.startSwitch({
     ...{ name: "s1", deviceId: 1n, cpuPort: CPU_PORT },
@@ -76,10 +69,7 @@ export async function star(
           return { name: `h${i}`, mac, ipv4: ip, attachments: [{ switch: "s1", port: i }] };
         }),
       },
-      program: {
-        p4info: p4infoFromBinary(file("p4info.bin")),
-        deviceConfig: file(`${program.name}.json`),
-      },
+      program: loadableOf(generate(program.ir, { targets: ["v1model"] }), program.name),
       onNotice: (notice) => {
         if (notice.kind === "switch" && notice.state === "ready") starting.then(resolve, reject);
         if (notice.kind === "failed") reject(new Error(`${notice.name}: ${notice.reason}`));

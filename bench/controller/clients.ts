@@ -7,28 +7,20 @@
  * the former; PYTHON_OF_SHELL and PYTHON_OF_FINSY pythons that have what each needs. What is not named is left out.
  * Run: npx tsx bench/controller/clients.ts [ENTRIES], 100,000 unless given
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { generate } from "../../src/backends/index.ts";
-import { freePort } from "../../src/cli/freeport.ts";
+import { generate, loadableOf } from "../../src/backends/index.ts";
 import { startSwitchProcess } from "../../src/cli/run/switchprocess.ts";
 import type { Intent } from "../../src/controller/intent.ts";
 import { readDifference, reconcile } from "../../src/controller/reconcile.ts";
 import { ipv4Forwarding, program } from "../../src/dsl/index.ts";
-import {
-  type Entity,
-  insert,
-  P4RuntimeClient,
-  p4infoFromBinary,
-  p4infoToText,
-  remove,
-} from "../../src/p4runtime/index.ts";
+import { type Entity, insert, P4RuntimeClient, p4infoToText, remove } from "../../src/p4runtime/index.ts";
 import { realTool } from "../realtools.ts";
+import { withSimpleSwitch } from "../simpleswitch.ts";
 
 const ENTRIES = Number(process.argv[2] ?? 100_000);
 const SINGLE = 1000;
@@ -38,13 +30,11 @@ const { ir } = program("routes", {
   cpuPort: 510,
   features: [ipv4Forwarding({ routes: 2 * ENTRIES })],
 });
-const files = generate(ir);
-const bytes = (name: string): Uint8Array => Buffer.from(files.get(name) ?? "");
-const p4info = p4infoFromBinary(bytes("p4info.bin"));
+const { p4info, deviceConfig } = loadableOf(generate(ir), ir.name);
 const folder = mkdtempSync(join(tmpdir(), "gradplane-bench-"));
 const [infoFile, jsonFile] = [join(folder, "p4info.txtpb"), join(folder, "routes.json")];
 writeFileSync(infoFile, p4infoToText(p4info));
-writeFileSync(jsonFile, bytes("routes.json"));
+writeFileSync(jsonFile, deviceConfig);
 
 const environment = process.env;
 const others = [
@@ -94,7 +84,7 @@ async function measure(address: string): Promise<void> {
   const client = await P4RuntimeClient.connect({ address });
   try {
     await client.arbitrate(1n << 32n);
-    await client.pushPipeline(p4info, bytes("routes.json"));
+    await client.pushPipeline(p4info, deviceConfig);
     const rate = async (n: number, work: () => Promise<unknown>): Promise<number> => {
       const begin = performance.now();
       await work();
@@ -129,27 +119,6 @@ async function measure(address: string): Promise<void> {
   }
 }
 
-async function onBmv2(binary: string): Promise<void> {
-  const [grpc, thrift] = [await freePort(), await freePort()];
-  const own = ["--no-p4", "--device-id", "1", "--thrift-port", `${thrift}`];
-  const target = ["--grpc-server-addr", `127.0.0.1:${grpc}`, "--cpu-port", "510"];
-  const child: ChildProcess = spawn(binary, [...own, "--", ...target], { stdio: "ignore" });
-  try {
-    for (let tries = 0; tries < 100; tries++) {
-      const found = await P4RuntimeClient.connect({ address: `127.0.0.1:${grpc}` }).catch(() => undefined);
-      await found?.close();
-      if (found !== undefined) {
-        await measure(`127.0.0.1:${grpc}`);
-        return;
-      }
-      await sleep(200);
-    }
-    throw new Error("simple_switch_grpc does not answer");
-  } finally {
-    child.kill();
-  }
-}
-
 try {
   console.log(`embedded switch, ${ENTRIES.toLocaleString("en")} entries`);
   const running = await startSwitchProcess({
@@ -167,7 +136,7 @@ try {
   if (bmv2 === undefined) console.log("simple_switch_grpc is not here (SIMPLE_SWITCH_GRPC)");
   else {
     console.log(`simple_switch_grpc, ${ENTRIES.toLocaleString("en")} entries`);
-    await onBmv2(bmv2);
+    await withSimpleSwitch(bmv2, measure);
   }
 } finally {
   rmSync(folder, { recursive: true });

@@ -8,11 +8,10 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { generate } from "../../src/backends/index.ts";
+import { generate, loadableOf } from "../../src/backends/index.ts";
 import { Fleet, type FleetNotice } from "../../src/controller/fleet.ts";
 import { ecmp, ipv4Forwarding, probe, program } from "../../src/dsl/index.ts";
 import { fabricTopology } from "../../src/lab/repair/network.ts";
-import { p4infoFromBinary } from "../../src/p4runtime/index.ts";
 import type { SwitchesOrder } from "./parts/manyswitches.ts";
 
 const [leaves, spines] = [Number(process.argv[2] ?? 48), Number(process.argv[3] ?? 4)];
@@ -24,9 +23,7 @@ const { ir } = program("fabric", {
   cpuPort: CPU,
   features: [ipv4Forwarding({ routes: 4096 }), ecmp({ ...room, spray: "all" }), probe()],
 });
-const files = generate(ir);
-const bytes = (name: string): Uint8Array => Buffer.from(files.get(name) ?? "");
-const loadable = { p4info: p4infoFromBinary(bytes("p4info.bin")), deviceConfig: bytes("fabric.json") };
+const loadable = loadableOf(generate(ir), ir.name);
 
 const hosts = Array.from({ length: leaves * HOSTS_PER_LEAF }, (_, i) => `h${i}`);
 const plan = fabricTopology(leaves, spines, hosts);

@@ -5,11 +5,9 @@
  * round that is not counted warms both sides. Then how much memory each server takes per entry.
  * Run: npx tsx bench/p4runtime/writes.ts [ENTRIES], 40,000 unless given
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { generate } from "../../src/backends/index.ts";
-import { freePort } from "../../src/cli/freeport.ts";
 import { startSwitchProcess } from "../../src/cli/run/switchprocess.ts";
 import { hotAggregation, int32, ipv4Forwarding, program } from "../../src/dsl/index.ts";
 import { encode } from "../../src/p4info/message/binary.ts";
@@ -18,6 +16,7 @@ import { ReadRequest, WriteRequest } from "../../src/p4runtime/proto/generated/p
 import { P4RuntimeService } from "../../src/p4runtime/service.ts";
 import { BareGrpc } from "../baregrpc.ts";
 import { realTool } from "../realtools.ts";
+import { withSimpleSwitch } from "../simpleswitch.ts";
 
 const ENTRIES = Number(process.argv[2] ?? 40_000);
 const SINGLE = Math.min(5_000, ENTRIES / 4);
@@ -169,37 +168,6 @@ async function onEmbedded(): Promise<Rates> {
   }
 }
 
-async function onBmv2(binary: string): Promise<Rates> {
-  const [grpc, thrift] = [await freePort(), await freePort()];
-  const child: ChildProcess = spawn(
-    binary,
-    [
-      "--no-p4",
-      "--device-id",
-      "1",
-      "--thrift-port",
-      `${thrift}`,
-      "--",
-      "--grpc-server-addr",
-      `127.0.0.1:${grpc}`,
-      "--cpu-port",
-      "510",
-    ],
-    { stdio: "ignore" },
-  );
-  try {
-    for (let tries = 0; tries < 50; tries++) {
-      const found = await P4RuntimeClient.connect({ address: `127.0.0.1:${grpc}` }).catch(() => undefined);
-      await found?.close();
-      if (found !== undefined) return await measure(`127.0.0.1:${grpc}`, child.pid ?? 0);
-      await sleep(200);
-    }
-    throw new Error("simple_switch_grpc does not answer");
-  } finally {
-    child.kill();
-  }
-}
-
 const figures: readonly [name: string, of: (r: Rates) => number, unit: string][] = [
   ["requests of 256, made beforehand", (r) => r.batches, "entries/s"],
   ["one by one, made beforehand", (r) => r.single, "entries/s"],
@@ -222,7 +190,7 @@ show("embedded switch", ours);
 const bmv2 = realTool("SIMPLE_SWITCH_GRPC", "simple_switch_grpc");
 if (bmv2 === undefined) console.log("simple_switch_grpc is not here (SIMPLE_SWITCH_GRPC): no comparison");
 else {
-  const theirs = await onBmv2(bmv2);
+  const theirs = await withSimpleSwitch(bmv2, measure);
   show("simple_switch_grpc", theirs);
   console.log("ratio (above 1: the embedded switch is faster)");
   for (const [what, of] of figures) console.log(`  ${what.padEnd(34)} ${(of(ours) / of(theirs)).toFixed(2)}`);

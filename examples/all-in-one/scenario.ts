@@ -9,7 +9,7 @@
  *   gradplane run examples/all-in-one/scenario.ts --workers 3 --loss 0.02
  */
 import { isAggregation, lookupTable } from "gradplane";
-import { generate } from "gradplane/backends";
+import { generate, loadableOf } from "gradplane/backends";
 import { type HostContext, scenario } from "gradplane/cli/run";
 import { Controller, type HostNode, type Placement, type Topology } from "gradplane/controller";
 import {
@@ -45,7 +45,6 @@ import {
   UdpHost,
 } from "gradplane/host/p3";
 import type { NumericMode } from "gradplane/numeric";
-import { p4infoFromBinary } from "gradplane/p4runtime";
 import { layoutOf } from "../libra/job.ts";
 import { endpointOf, Failures, nowhere } from "../star.ts";
 import program from "./program.ts";
@@ -345,12 +344,6 @@ export default scenario({
     const aggregation = program.features.find(isAggregation);
     if (aggregation === undefined) throw new Error("the program does not aggregate");
     const { lanes } = aggregation.options;
-    const files = generate(program.ir, { targets: ["v1model"] });
-    const file = (name: string): Uint8Array => {
-      const content = files.get(name);
-      if (content === undefined) throw new Error(`${name} was not generated`);
-      return typeof content === "string" ? new TextEncoder().encode(content) : content;
-    };
     const nodes: readonly HostNode[] = Array.from({ length: workers + 1 }, (_, i) => ({
       ...{ name: i < workers ? `w${i}` : "ps", mac: endpointOf(i).mac, ipv4: endpointOf(i).ip },
       attachments: [{ switch: "s1", port: i }],
@@ -388,7 +381,7 @@ export default scenario({
     const tcp = ports.slice(0, workers).map((p) => p.tcp);
     const controller = await Controller.start({
       topology,
-      program: { p4info: p4infoFromBinary(file("p4info.bin")), deviceConfig: file(`${program.name}.json`) },
+      program: loadableOf(generate(program.ir, { targets: ["v1model"] }), program.name),
       aggregation: { options: aggregation.options, lookupTable },
       onPlacement: (placement) => {
         const layout = layoutOf(topology, placement, grid);

@@ -1,5 +1,5 @@
 import { isAggregation, lookupTable } from "gradplane";
-import { generate } from "gradplane/backends";
+import { generate, loadableOf } from "gradplane/backends";
 import { type RunningSwitch, scenario } from "gradplane/cli/run";
 import { Controller, type Notice, type Placement, type Topology } from "gradplane/controller";
 import {
@@ -20,7 +20,6 @@ import {
 } from "gradplane/host/libra";
 import { Lab } from "gradplane/lab";
 import { type NumericMode, rowCodec } from "gradplane/numeric";
-import { p4infoFromBinary } from "gradplane/p4runtime";
 import { loadBrown, type Sample } from "./brown.ts";
 import { ExactnessCheck, fingerprint } from "./exactness.ts";
 import { hosts, JOB, layoutOf, modeFor, switchNode } from "./job.ts";
@@ -79,9 +78,7 @@ export default scenario({
     const aggregation = built.features.find(isAggregation);
     if (aggregation === undefined) throw new Error("the program does not aggregate");
     const files = generate(built.ir, { targets: [personality] });
-    const own = personality === "tna" ? "tna/" : "";
-    const deviceConfig = fileOf(files, `${own}${built.name}.json`);
-    const p4info = p4infoFromBinary(fileOf(files, `${own}p4info.bin`));
+    const loadable = loadableOf(files, built.name, personality);
 
     // ---- the data, the hot keys, the plan
     progress.show("reading the corpus");
@@ -206,7 +203,7 @@ export default scenario({
       const startedAt = performance.now();
       controller = await Controller.start({
         topology,
-        program: { p4info, deviceConfig },
+        program: loadable,
         aggregation: { options: aggregation.options, lookupTable },
         onNotice: (notice) => {
           notices.push(notice);
@@ -430,12 +427,6 @@ function shuffled(samples: readonly Sample[], seed: number): readonly Sample[] {
     .map((sample) => ({ sample, key: random() }))
     .sort((a, b) => a.key - b.key)
     .map(({ sample }) => sample);
-}
-
-function fileOf(files: ReadonlyMap<string, string | Uint8Array>, name: string): Uint8Array {
-  const content = files.get(name);
-  if (content === undefined) throw new Error(`${name} was not generated`);
-  return typeof content === "string" ? new TextEncoder().encode(content) : content;
 }
 
 function ms(milliseconds: number): string {

@@ -9,3 +9,4 @@ export {
   type TargetName,
 } from "./build.ts";
 export { dissector } from "./dissector/index.ts";
+export { loadableOf } from "./loadable.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { generate } from "../backends/index.ts";
+import { generate, loadableOf } from "../backends/index.ts";
 import type { AggregationFeature } from "../controller/program.ts";
 import type { GroupRoom } from "../controller/routes.ts";
 import { checkGroups } from "../controller/routes.ts";
@@ -9,7 +9,7 @@ import { TopologyError } from "../controller/topology.ts";
 import { readTopologyFile, type TopologyFile } from "../controller/topologyfile.ts";
 import type { WantedEntry } from "../controller/wantedstate.ts";
 import { isAggregation, isDrop, isEcmp, lookupTable, thresholdEntries } from "../dsl/index.ts";
-import { EntityError, p4infoFromBinary } from "../p4runtime/index.ts";
+import { EntityError } from "../p4runtime/index.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { loadProgram } from "./load.ts";
 import { readP4Info } from "./p4rt/target.ts";
@@ -40,10 +40,7 @@ export async function loadNetwork(
     return { ...file, loadable, aggregation: undefined, room: undefined, everywhere: [], state };
   }
   const { ir, name, features } = await loadProgram(program.file);
-  const files = generate(ir);
-  const info = files.get("p4info.bin");
-  const json = files.get(`${name}.json`);
-  if (!(info instanceof Uint8Array) || json === undefined) throw new Error(`${name} was not generated`);
+  const loadable = loadableOf(generate(ir), name);
   const aggregation = features.find(isAggregation);
   const ecmp = features.find(isEcmp);
   const drop = features.find(isDrop);
@@ -55,10 +52,7 @@ export async function loadNetwork(
   }
   return {
     ...file,
-    loadable: {
-      p4info: p4infoFromBinary(info),
-      deviceConfig: typeof json === "string" ? new TextEncoder().encode(json) : json,
-    },
+    loadable,
     aggregation: aggregation === undefined ? undefined : { options: aggregation.options, lookupTable },
     room: ecmp?.options,
     everywhere: drop === undefined ? [] : thresholdEntries(drop),
