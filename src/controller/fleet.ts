@@ -18,7 +18,7 @@ import { IntentBasis, IntentBook, type Intentions, PROBE_TABLE } from "./intent.
 import type { DeskTimes } from "./jobservice/desk.ts";
 import { LinkProbes, type ProbesOutcome } from "./linkprobes.ts";
 import type { LinkWatchOptions } from "./linkwatch.ts";
-import { type Outage, outageKey } from "./paths.ts";
+import { NO_OUTAGE, type Outage, outageKey } from "./paths.ts";
 import { planOf } from "./plan.ts";
 import { applyPlan, readDifference, reconcile } from "./reconcile.ts";
 import { checkGroups } from "./routes.ts";
@@ -129,7 +129,7 @@ export class Fleet {
   readonly #turns = new Turns(PREPARED_AT_ONCE);
   #book: IntentBook;
   /** What was out when all switches were repaired last. */
-  #planned = "||";
+  #planned = outageKey(NO_OUTAGE);
 
   private constructor(options: FleetOptions, state: ControllerState) {
     this.#options = options;
