@@ -402,7 +402,9 @@ export class Http2Connection implements StreamOutput {
         return;
       case frameType.rstStream: {
         if (to - from !== 4) throw new ConnectionError(errorCode.frameSizeError, "a reset has 4 bytes");
-        this.#checkNotIdle(streamId);
+        if (streamId % 2 === 0)
+          throw new ConnectionError(errorCode.protocolError, "a reset of what no client opens");
+        // gRPC's C++ core also resets streams whose headers it has not sent yet and then never sends, which RFC 9113 (6.4) forbids.
         const stream = this.#streams.get(streamId);
         if (stream !== undefined) this.#cancel(stream);
         return;

@@ -180,6 +180,7 @@ describe("a connection", () => {
       ["data of no stream", errorCode.protocolError, data(0, "x")],
       ["data of a stream that was never opened", errorCode.protocolError, data(7, "x")],
       ["an even stream", errorCode.protocolError, headers(2)],
+      ["a reset of no stream", errorCode.protocolError, frame(frameType.rstStream, 0, 0, uint32(8))],
       ["a push", errorCode.protocolError, frame(frameType.pushPromise, 0, 1, Buffer.alloc(8))],
       ["a short ping", errorCode.frameSizeError, frame(frameType.ping, 0, 0, Buffer.alloc(7))],
       ["half a setting", errorCode.frameSizeError, frame(frameType.settings, 0, 0, Buffer.alloc(5))],
@@ -225,6 +226,13 @@ describe("a connection", () => {
     expect(bench.events.at(-1)).toBe("cancelled 1");
     bench.connection.lost();
     expect(bench.events.at(-1)).toBe("cancelled 3");
+  });
+
+  it("passes over a reset of a stream that was never opened, as gRPC's C++ core sends for calls cancelled at once", () => {
+    const bench = new Bench().begin();
+    bench.say(frame(frameType.rstStream, 0, 7, uint32(8)), headers(5), headers(9, flag.endStream));
+    expect(bench.events).toEqual(["request 5 /x", "request 9 /x", "end 9"]);
+    expect(bench.isClosed).toBe(false);
   });
 
   it("that takes no more requests refuses new ones and closes after the last answer", () => {
