@@ -14,7 +14,7 @@ interface Access extends Bits {
   readonly isWrite: boolean;
 }
 
-/** What has been read and written on the ways to a point, by key. */
+/** What has been read and written on the ways to a point, by key; of accesses of one kind to the same bits the latest stage only. */
 type State = ReadonlyMap<string, readonly Access[]>;
 
 /** Objects of each block of a gress: of the gress itself under its name, of controls under their names. */
@@ -211,8 +211,8 @@ class LevelWalk {
     this.#inOrder.push(level);
     if (s.kind === "exit") this.#exited = level;
     const next = new Map(state);
-    const note = (bits: Bits, isWrite: boolean): void => {
-      next.set(bits.key, [...(next.get(bits.key) ?? []), { ...bits, level, isWrite }]);
+    const note = ({ key, low, high }: Bits, isWrite: boolean): void => {
+      next.set(key, withAccess(next.get(key) ?? [], { key, low, high, level, isWrite }));
     };
     for (const r of allReads) note(r, false);
     for (const w of writes) note(w, true);
@@ -236,7 +236,14 @@ function join(a: State, b: State): State {
   const joined = new Map(a);
   for (const [key, accesses] of b) {
     const known = joined.get(key) ?? [];
-    joined.set(key, known === accesses ? known : [...new Set([...known, ...accesses])]);
+    if (known !== accesses) joined.set(key, accesses.reduce(withAccess, known));
   }
   return joined;
+}
+
+function withAccess(known: readonly Access[], one: Access): readonly Access[] {
+  const at = known.findIndex((a) => a.low === one.low && a.high === one.high && a.isWrite === one.isWrite);
+  const same = known[at];
+  if (same === undefined) return [...known, one];
+  return same.level >= one.level ? known : known.with(at, one);
 }
