@@ -53,6 +53,7 @@ export const rules = {
     "condition is always true or always false",
     "compare with something else, or leave the test out: what one outcome alone uses is dead code",
   ),
+  GP1112: error("signed value of one bit", "write bit<1> or bool; a sign takes a bit besides"),
   GP1201: error("reserved name", "choose another name; P4 or the architecture uses this one"),
   GP1202: error(
     "declared twice",

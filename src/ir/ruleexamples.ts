@@ -59,6 +59,11 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: `${mark}p.ingress("route", (s) => s.if(mark.lt(0), (then) => then.drop()));`,
     right: `${mark}p.ingress("route", (s) => s.if(mark.eq(0), (then) => then.drop()));`,
   },
+  GP1112: {
+    why: "BMv2 has no such fields: simple_switch ends when it loads a program with one.",
+    wrong: 'p.metadata("sign", int(1));',
+    right: 'p.metadata("sign", bit(1));',
+  },
   GP1201: {
     why: "The word means something in P4, or in the architecture's own files.",
     wrong: 'p.metadata("table", bit(8));',

@@ -129,6 +129,22 @@ const wrongPrograms: readonly Wrong[] = [
       }),
   },
   {
+    code: "GP1112",
+    what: "a metadata field of one signed bit",
+    target: "v1model",
+    run: () => small((p) => void p.metadata("m", int(1))), //! metadata
+  },
+  {
+    code: "GP1112",
+    what: "a cast to one signed bit",
+    target: "v1model",
+    run: () =>
+      small((p) => {
+        const m = p.metadata("m", bit(1));
+        p.ingress("route", (s) => s.if(m.cast(int(1)).eq(-1), (t) => t.drop())); //! cast
+      }),
+  },
+  {
     code: "GP1104",
     what: "an assignment between widths",
     run: () =>

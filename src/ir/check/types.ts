@@ -20,10 +20,17 @@ export function hasWidth(type: DataType): boolean {
   return Number.isInteger(width) && width >= 1 && width <= MAX_WIDTH;
 }
 
+/** Signed, of one bit. BMv2 dies of such a field, and p4c makes fields of values of any kind. */
+function isLoneSign(type: DataType): boolean {
+  return type.kind === "int" && type.width === 1;
+}
+
 /** Widths of all that is declared with a type. */
 export function checkWidths(program: Program, report: Report): void {
   const declared = (what: string, type: DataType, at: SourceLocation | undefined): void => {
-    if (!hasWidth(type)) report({ code: "GP1103", message: `${what} is ${typeName(type)}`, at });
+    const message = `${what} is ${typeName(type)}`;
+    if (!hasWidth(type)) report({ code: "GP1103", message, at });
+    if (isLoneSign(type)) report({ code: "GP1112", message, at, target: "v1model" });
   };
   for (const h of program.headerTypes)
     for (const f of h.fields) declared(`field ${h.name}.${f.name}`, f.type, h.at);
@@ -319,6 +326,8 @@ export class TypeChecker {
       (from.kind === "bool" && to.kind === "bit" && to.width === 1) ||
       (from.kind === "bit" && from.width === 1 && to.kind === "bool");
     if (!allowed) this.fail("GP1106", `${typeName(from)} cannot be cast to ${typeName(to)}`, at);
+    else if (isLoneSign(to))
+      this.#report({ code: "GP1112", message: `a value is cast to ${typeName(to)}`, at, target: "v1model" });
   }
 
   #header(path: string, { place, at }: Context): boolean {

@@ -100,7 +100,7 @@ export class RandomLayout {
   }
 
   #padding(width: number): DataType {
-    return this.#dice.below(3) === 0 ? int(width) : bit(width);
+    return this.#dice.below(3) === 0 && width > 1 ? int(width) : bit(width);
   }
 
   /** A header of the program's own kind, whose first fields later code relies on. */

@@ -94,6 +94,7 @@ export class Values {
         const other = numericType(dice);
         // A cast changes the width or the sign, not both.
         if (other.kind === type.kind) return cast(inner(other), type);
+        if (type.width === 1) return cast(this.logical(depth - 1, scope), type);
         return cast(inner(type.kind === "bit" ? int(type.width) : bit(type.width)), type);
       }
       case 7: {
