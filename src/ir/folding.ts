@@ -38,7 +38,7 @@ export function folded(e: Expression): Expression {
       const condition = folded(e.condition);
       const [whenTrue, whenFalse] = [folded(e.whenTrue), folded(e.whenFalse)];
       if (condition.kind === "constant") return condition.value === 1n ? whenTrue : whenFalse;
-      if (sameExpression(whenTrue, whenFalse)) return whenTrue;
+      if (isAlike(whenTrue, whenFalse)) return whenTrue;
       const isSame = condition === e.condition && whenTrue === e.whenTrue && whenFalse === e.whenFalse;
       return isSame ? e : { ...e, condition, whenTrue, whenFalse };
     }
@@ -50,6 +50,48 @@ export function folded(e: Expression): Expression {
     default:
       return e;
   }
+}
+
+/** Whether compilers see the same in both, once they have left out what changes nothing. */
+function isAlike(a: Expression, b: Expression): boolean {
+  return sameExpression(a, b) || (sameType(a.type, b.type) && sameExpression(bare(a), bare(b)));
+}
+
+/** The value without casts to its own type, slices of all of it and operations that change nothing, anywhere within it. */
+function bare(e: Expression): Expression {
+  switch (e.kind) {
+    case "unary":
+      return { ...e, operand: bare(e.operand) };
+    case "cast": {
+      const operand = bare(e.operand);
+      return sameType(operand.type, e.type) ? operand : { ...e, operand };
+    }
+    case "slice":
+      return bareSlice({ ...e, operand: bare(e.operand) });
+    case "concat":
+      return { ...e, left: bare(e.left), right: bare(e.right) };
+    case "mux":
+      return { ...e, condition: bare(e.condition), whenTrue: bare(e.whenTrue), whenFalse: bare(e.whenFalse) };
+    case "binary": {
+      const [left, right] = [bare(e.left), bare(e.right)];
+      const turned = left.kind === "constant" && COMMUTATIVE.has(e.operator);
+      return unchanged(turned ? { ...e, left: right, right: left } : { ...e, left, right });
+    }
+    default:
+      return e;
+  }
+}
+
+const COMMUTATIVE: ReadonlySet<string> = new Set(["+", "*", "|+|", "&", "|", "^"]);
+
+function bareSlice(e: Slice): Expression {
+  const part = slice(e);
+  if (part.kind !== "slice") return part;
+  const { operand, high, low } = part;
+  // What a cast to more bits adds is above the slice.
+  if (operand.kind === "cast" && operand.operand.type.kind !== "bool" && high < widthOf(operand.operand.type))
+    return bareSlice({ ...part, operand: operand.operand });
+  return low === 0 && sameType(operand.type, part.type) ? operand : part;
 }
 
 /** Whether two expressions are written alike, wherever they stand. */
@@ -124,7 +166,7 @@ function binary(e: Binary): Expression {
   if (left.kind === "constant" && right.kind === "constant") return computed(e, left.value, right.value);
   const isZero = (side: Expression): boolean => side.kind === "constant" && side.value === 0n;
   const isOne = (side: Expression): boolean => side.kind === "constant" && side.value === 1n;
-  const alike = sameExpression(left, right);
+  const alike = isAlike(left, right);
   switch (operator) {
     case "&":
       if (isZero(left) || isZero(right)) return literal(0n, e.type);

@@ -38,6 +38,24 @@ export const wrongEffects: readonly Wrong[] = [
       }),
   },
   {
+    code: "GP1111",
+    what: "a value compared with itself behind a cast that changes nothing",
+    run: () =>
+      small((p) => {
+        const h = parsed(p, sample);
+        p.ingress("route", (s) => s.if(h.a.lt(h.a.cast(bit(16)).add(0)), (then) => then.drop())); //! lt
+      }),
+  },
+  {
+    code: "GP1111",
+    what: "a value compared with its own bits, cut from a wider one",
+    run: () =>
+      small((p) => {
+        const h = parsed(p, sample);
+        p.ingress("route", (s) => s.if(h.a.eq(h.a.cast(bit(32)).slice(15, 0)), (then) => then.drop())); //! eq
+      }),
+  },
+  {
     code: "GP1308",
     what: "a select of which all ways are one",
     run: () =>
