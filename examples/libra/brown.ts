@@ -40,16 +40,17 @@ export function loadBrown(dimensions: number): readonly Sample[] {
 function features(words: readonly string[], dimensions: number): Uint32Array {
   const keys = new Set<number>();
   words.forEach((word, i) => {
-    keys.add(hash(word) % dimensions);
+    const own = hash(word);
+    keys.add(own % dimensions);
     const next = words[i + 1];
-    if (next !== undefined) keys.add(hash(`${word} ${next}`) % dimensions);
+    if (next !== undefined) keys.add(hash(next, hash(" ", own)) % dimensions);
   });
   return Uint32Array.from(keys).sort();
 }
 
-/** FNV-1a, 32 bits. */
-function hash(text: string): number {
-  let h = 0x811c9dc5;
+/** FNV-1a, 32 bits; of a text that goes on, from the hash of what is before. */
+function hash(text: string, before = 0x811c9dc5): number {
+  let h = before;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
   return h >>> 0;
 }

@@ -48,3 +48,20 @@ export function gradplane(
 ): Promise<Ended> {
   return start(args, cwd, program, environment).end;
 }
+
+/**
+ * What `gradplane` says to command lines that are run one after another in one process, for tests of many of them. It has to end by itself,
+ * within a limit: none of them may leave anything open.
+ */
+export async function inTurn(
+  commands: readonly (readonly string[])[],
+  { cwd = root, limit = 300_000 } = {},
+): Promise<readonly Ended[]> {
+  const script = fileURLToPath(new URL("./inturn.js", import.meta.url));
+  const running = start([JSON.stringify(commands)], cwd, script);
+  const timer = setTimeout(() => running.child.kill("SIGKILL"), limit);
+  const { status, stdout, stderr } = await running.end;
+  clearTimeout(timer);
+  if (status !== 0) throw new Error(`it ended with ${status}: ${stderr}${stdout}`);
+  return JSON.parse(stdout);
+}

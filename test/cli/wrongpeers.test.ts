@@ -12,12 +12,12 @@ import { p4infoToBinary } from "../../src/p4info/index.ts";
 import { etcd, startEtcd } from "../controller/etcd.ts";
 import { loadable } from "../controller/fabric.ts";
 import { folderWith } from "./folder.ts";
-import { type Ended, type Running, start } from "./gradplane.ts";
+import { type Ended, inTurn, type Running, start } from "./gradplane.ts";
 
 const hasOpenssl = onPath("openssl", process.env.PATH) !== undefined;
 if (!hasOpenssl) console.log("skipped: openssl is not here, so there are no certificates to be wrong");
 
-/** Every fault with every verb; otherwise each fault with one, in turn, and the first with all. */
+/** Every fault with every verb, each a process; otherwise each fault with one verb, and the first with all, in a few processes. */
 const isLong = process.env.GRADPLANE_LONG_TESTS !== undefined;
 
 /** Milliseconds after which a verb is ended by force; it gives up by itself after 2 s of silence. */
@@ -181,39 +181,60 @@ describe.skipIf(!hasOpenssl)("a switch that cannot be steered", { timeout: 300_0
     return file;
   }
 
+  /** What command lines say, beside what each is about. */
+  async function said<C extends { readonly args: readonly string[]; readonly target: string }>(
+    commands: readonly C[],
+  ): Promise<readonly (C & Ended)[]> {
+    if (isLong) {
+      const ends: (C & Ended)[] = [];
+      // Where a switch answers, each would take it from the others.
+      for (const command of commands)
+        ends.push({ ...command, ...(await ended(start(command.args, folder))) });
+      return ends;
+    }
+    // Those who wait for the silent ones do so beside the others.
+    const isSilent = ({ target }: C): boolean => target === targets.silent || target === targets.mute;
+    const groups = [commands.filter(isSilent), commands.filter((c) => !isSilent(c))].map(async (group) => {
+      const lines = group.map(({ args }) => args);
+      const ends = await inTurn(lines, { cwd: folder });
+      return group.flatMap((command, i) => {
+        const end = ends[i];
+        return end === undefined ? [] : [{ ...command, ...end }];
+      });
+    });
+    return (await Promise.all(groups)).flat();
+  }
+
   test("is named by every verb that works with topologies, with what is wrong, and the verb ends with 2", async () => {
-    for (const [at, fault] of faults().entries()) {
-      const file = ["--topology", topology(at, fault)];
+    const commands = faults().flatMap((fault, at) => {
       const all = [
         ["apply"],
         ["drain", "s1"],
         ["controller", "--listen", "127.0.0.1:0", "--jobs", "127.0.0.1:0"],
         ...(fault.program === true ? [] : [["diff"], ["status"]]),
       ];
-      const verbs = isLong || at === 0 ? all : all.filter((_, i) => i === at % all.length);
-      const run = async ([verb = "", ...more]: readonly string[]) => {
-        const { status, stdout, stderr } = await ended(start([verb, ...more, ...file], folder));
-        const said = verb === "diff" || verb === "status" ? stdout : stderr;
-        return { what: fault.what, verb, status, names: /s1\b/.test(said), said, stderr };
-      };
-      const outcomes = [];
-      // Where the switch answers, each would take it from the others.
-      if (fault.program === true) for (const verb of verbs) outcomes.push(await run(verb));
-      else outcomes.push(...(await Promise.all(verbs.map(run))));
-      for (const { what, verb, status, names, said, stderr } of outcomes) {
-        expect({ what, verb, said, status }).toEqual({ what, verb, said, status: 2 });
-        expect({ what, verb, said, names }).toEqual({ what, verb, said, names: true });
-        expect(said, `${what}: ${verb}`).toMatch(fault.says);
-        expect(stderr).not.toContain("fault of gradplane");
-      }
+      const file = topology(at, fault);
+      return all
+        .filter((_, i) => isLong || at === 0 || i === at % all.length)
+        .map((words) => ({ ...fault, args: [...words, "--topology", file] }));
+    });
+    const outcomes = await said(commands);
+    expect(outcomes).toHaveLength(commands.length);
+    for (const { what, args, says, status, stdout, stderr } of outcomes) {
+      const [verb] = args;
+      const told = verb === "diff" || verb === "status" ? stdout : stderr;
+      expect({ what, verb, told, status }).toEqual({ what, verb, told, status: 2 });
+      expect(told, `${what}: ${verb}`).toMatch(/s1\b/);
+      expect(told, `${what}: ${verb}`).toMatch(says);
+      expect(stderr).not.toContain("fault of gradplane");
     }
   });
 
   test("is named by gradplane p4rt, with what is wrong, and it ends with 2", async () => {
     const secret = join(folder, "passphrase");
     writeFileSync(secret, "wrong\n");
-    for (const { what, target, tls = {}, says, program } of faults()) {
-      if (program === true) continue;
+    const commands = faults().flatMap(({ tls = {}, program, ...fault }) => {
+      if (program === true) return [];
       const options = Object.entries({
         ca: tls.ca,
         cert: tls.certificate,
@@ -221,22 +242,22 @@ describe.skipIf(!hasOpenssl)("a switch that cannot be steered", { timeout: 300_0
         "server-name": tls.serverName,
         "passphrase-file": tls.passphrase === undefined ? undefined : secret,
       }).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
-      const isFirst = target === targets.gone;
+      const isFirst = fault.target === targets.gone;
       const verbs = [
         ["info"],
         ["write", "remove", "x"],
         ...(isFirst ? [["read"], ["watch"], ["shell"]] : []),
       ];
-      const runs = verbs.map(async (words) => {
-        const end = await ended(start(["p4rt", ...words, "--target", target, ...options], folder));
-        return { words, ...end };
-      });
-      for (const { words, status, stderr } of await Promise.all(runs)) {
-        expect({ what, words, stderr, status }).toEqual({ what, words, stderr, status: 2 });
-        expect(stderr, `${what}: ${words}`).toMatch(says);
-        expect(stderr).toContain(target);
-        expect(stderr).not.toContain("fault of gradplane");
-      }
+      return verbs.map((words) => ({
+        ...fault,
+        args: ["p4rt", ...words, "--target", fault.target, ...options],
+      }));
+    });
+    for (const { what, target, args, says, status, stderr } of await said(commands)) {
+      expect({ what, args, stderr, status }).toEqual({ what, args, stderr, status: 2 });
+      expect(stderr, `${what}: ${args}`).toMatch(says);
+      expect(stderr).toContain(target);
+      expect(stderr).not.toContain("fault of gradplane");
     }
   });
 
@@ -314,29 +335,42 @@ describe.skipIf(!hasOpenssl)("a switch that cannot be steered", { timeout: 300_0
     stops.push(() => void running.child.kill("SIGKILL"));
     await expect.poll(() => running.said.stdout, { timeout: 60_000 }).toMatch(/^ready http=/m);
     const page = /http=(\S+)/.exec(running.said.stdout)?.[1] ?? "";
-    const drain = (name: string, at: string, ...more: string[]) =>
-      ended(start(["drain", name, "--controller", at, ...more, ...(at === page ? PATIENT : [])], folder));
-    const wrong = await drain("s1", page, "--token-file", "wrong");
+    const drain = (name: string, at: string, ...more: string[]) => [
+      ...["drain", name, "--controller", at],
+      ...[...more, ...(at === page ? PATIENT : [])],
+    ];
+    const mine = ["--token-file", "token"];
+    const [wrong, missing, gone, silent, unknown, drained, restored] = await inTurn(
+      [
+        drain("s1", page, "--token-file", "wrong"),
+        drain("s1", page),
+        drain("s1", targets.gone, ...mine),
+        drain("s1", targets.silent, ...mine),
+        drain("s9", page, ...mine),
+        drain("s1", page, ...mine),
+        drain("s1", page, ...mine, "--restore"),
+      ],
+      { cwd: folder },
+    );
     expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining("token is missing or wrong") });
-    expect(await drain("s1", page)).toMatchObject({ status: 2 });
-    expect(await drain("s1", targets.gone, "--token-file", "token")).toMatchObject({
-      status: 2,
-      stderr: expect.stringContaining("ECONNREFUSED"),
-    });
-    expect(await drain("s1", targets.silent, "--token-file", "token")).toMatchObject({
+    expect(missing).toMatchObject({ status: 2 });
+    expect(gone).toMatchObject({ status: 2, stderr: expect.stringContaining("ECONNREFUSED") });
+    expect(silent).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(/cannot be asked: .*timeout/),
     });
-    expect(await drain("s9", page, "--token-file", "token")).toMatchObject({ status: 1 });
-    expect(await drain("s1", page, "--token-file", "token")).toMatchObject({ status: 0, stderr: "" });
-    await expect.poll(() => running.said.stdout).toContain('"drained"');
-    expect(await drain("s1", page, "--token-file", "token", "--restore")).toMatchObject({ status: 0 });
-    await expect.poll(() => running.said.stdout).toContain('"restored"');
+    expect(unknown).toMatchObject({ status: 1 });
+    expect(drained).toMatchObject({ status: 0, stderr: "" });
+    expect(restored).toMatchObject({ status: 0, stderr: "" });
+    await expect.poll(() => running.said.stdout).toMatch(/"drained"[\s\S]*"restored"/);
   });
 
   test("jobs without a controller end with 2 and its address", async () => {
-    for (const target of [targets.gone, targets.silent, targets.mute]) {
-      const { status, stderr } = await ended(start(["jobs", "--controller", target], folder));
+    const commands = [targets.gone, targets.silent, targets.mute].map((target) => ({
+      target,
+      args: ["jobs", "--controller", target],
+    }));
+    for (const { target, status, stderr } of await said(commands)) {
       expect({ target, stderr, status }).toEqual({ target, stderr, status: 2 });
       expect(stderr).toContain(target);
     }
@@ -356,30 +390,20 @@ describe.skipIf(!hasOpenssl)("a switch that cannot be steered", { timeout: 300_0
       await admin.auth.authEnable();
       const file = topology(101, { what: "", target: targets.plain, says: /x/ });
       writeFileSync(join(folder, "right"), "right\n");
-      const controller = (url: string, ...more: string[]): Running =>
-        start(
-          [
-            "controller",
-            "--topology",
-            file,
-            "--listen",
-            "127.0.0.1:0",
-            "--jobs",
-            "127.0.0.1:0",
-            "--etcd",
-            url,
-            ...more,
-          ],
-          folder,
-        );
+      const controller = (url: string, ...more: string[]): string[] => [
+        ...["controller", "--topology", file, "--listen", "127.0.0.1:0", "--jobs", "127.0.0.1:0"],
+        ...["--etcd", url, ...more],
+      ];
       const user = (password: string) => ["--etcd-user", "root", "--etcd-password-file", password];
-      const outcomes = await Promise.all([
-        ended(controller(running.url)),
-        ended(controller(running.url, ...user("wrong"))),
-        ended(controller(`http://${targets.gone}`)),
-        ended(controller(`http://${targets.silent}`)),
+      const outcomes = await said([
+        { target: running.url, args: controller(running.url) },
+        { target: running.url, args: controller(running.url, ...user("wrong")) },
+        { target: targets.gone, args: controller(`http://${targets.gone}`) },
+        { target: targets.silent, args: controller(`http://${targets.silent}`) },
       ]);
-      const [anonymous, wrong, gone, silent] = outcomes.map(({ status, stderr }) => ({ status, stderr }));
+      const at = (url: string) => outcomes.filter(({ target }) => target === url);
+      const [anonymous, wrong] = at(running.url);
+      const [gone, silent] = [at(targets.gone)[0], at(targets.silent)[0]];
       expect(anonymous).toMatchObject({ status: 2, stderr: expect.stringMatching(/etcd.*user name/) });
       expect(wrong).toMatchObject({
         status: 2,
@@ -387,7 +411,7 @@ describe.skipIf(!hasOpenssl)("a switch that cannot be steered", { timeout: 300_0
       });
       expect(gone).toMatchObject({ status: 2, stderr: expect.stringContaining(targets.gone) });
       expect(silent).toMatchObject({ status: 2, stderr: expect.stringContaining(targets.silent) });
-      const leading = controller(running.url, ...user("right"));
+      const leading = start(controller(running.url, ...user("right")), folder);
       await expect.poll(() => leading.said.stdout, { timeout: 60_000 }).toContain('"leading"');
       leading.child.kill("SIGTERM");
       expect((await ended(leading)).status).toBe(0);

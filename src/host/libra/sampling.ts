@@ -52,9 +52,9 @@ export function coverage(hot: Iterable<number>, data: Iterable<Example>): number
   const isHot = new Set(hot);
   let all = 0;
   let covered = 0;
-  for (const [key, count] of countKeys(data)) {
-    all += count;
-    if (isHot.has(key)) covered += count;
+  for (const example of data) {
+    all += example.length;
+    for (let i = 0; i < example.length; i++) if (isHot.has(example[i] ?? 0)) covered++;
   }
   return all === 0 ? 0 : covered / all;
 }
