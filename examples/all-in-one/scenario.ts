@@ -8,7 +8,7 @@
  *
  *   gradplane run examples/all-in-one/scenario.ts --workers 3 --loss 0.02
  */
-import { isAggregation, lookupTable } from "gradplane";
+import { contentsOf, isAggregation } from "gradplane";
 import { generate, loadableOf } from "gradplane/backends";
 import { type HostContext, scenario } from "gradplane/cli/run";
 import { Controller, type HostNode, type Placement, type Topology } from "gradplane/controller";
@@ -382,7 +382,8 @@ export default scenario({
     const controller = await Controller.start({
       topology,
       program: loadableOf(generate(program.ir, { targets: ["v1model"] }), program.name),
-      aggregation: { options: aggregation.options, lookupTable },
+      aggregation,
+      everywhere: contentsOf(program.ir),
       onPlacement: (placement) => {
         const layout = layoutOf(topology, placement, grid);
         for (const [i, h] of hosts.entries()) {

@@ -1,4 +1,4 @@
-import { isAggregation, lookupTable } from "gradplane";
+import { contentsOf, isAggregation } from "gradplane";
 import { generate, loadableOf } from "gradplane/backends";
 import { type RunningSwitch, scenario } from "gradplane/cli/run";
 import { Controller, type Notice, type Placement, type Topology } from "gradplane/controller";
@@ -204,7 +204,8 @@ export default scenario({
       controller = await Controller.start({
         topology,
         program: loadable,
-        aggregation: { options: aggregation.options, lookupTable },
+        aggregation,
+        everywhere: contentsOf(built.ir),
         onNotice: (notice) => {
           notices.push(notice);
 

@@ -8,8 +8,8 @@ import type { LoadableProgram } from "../controller/switchsession.ts";
 import { TopologyError } from "../controller/topology.ts";
 import { readTopologyFile, type TopologyFile } from "../controller/topologyfile.ts";
 import type { WantedEntry } from "../controller/wantedstate.ts";
-import { isAggregation, isDrop, isEcmp, lookupTable, thresholdEntries } from "../dsl/index.ts";
-import { EntityError } from "../p4runtime/index.ts";
+import { contentsOf, isAggregation, isEcmp } from "../dsl/index.ts";
+import { EntityError, tableContentsFromFile } from "../p4runtime/index.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import { loadProgram } from "./load.ts";
 import { readP4Info } from "./p4rt/target.ts";
@@ -19,8 +19,8 @@ export interface Network extends TopologyFile {
   readonly loadable: LoadableProgram;
   readonly aggregation: AggregationFeature | undefined;
   readonly room: GroupRoom | undefined;
-  /** What all switches have, by the features of the program. */
-  readonly everywhere: readonly WantedEntry[];
+  /** What all switches have: the contents of the program. */
+  readonly everywhere: Iterable<WantedEntry>;
   readonly state: StateFile;
 }
 
@@ -37,13 +37,14 @@ export async function loadNetwork(
   if (program.kind === "compiled") {
     const p4info = readP4Info(program.p4info);
     const loadable = { p4info, deviceConfig: bytesOf(program.deviceConfig) };
-    return { ...file, loadable, aggregation: undefined, room: undefined, everywhere: [], state };
+    const { tables } = program;
+    const everywhere = tables === undefined ? [] : contentsOfFile(tables);
+    return { ...file, loadable, aggregation: undefined, room: undefined, everywhere, state };
   }
   const { ir, name, features } = await loadProgram(program.file);
   const loadable = loadableOf(generate(ir), name);
   const aggregation = features.find(isAggregation);
   const ecmp = features.find(isEcmp);
-  const drop = features.find(isDrop);
   try {
     checkGroups(file.topology, ecmp?.options);
   } catch (error) {
@@ -53,14 +54,23 @@ export async function loadNetwork(
   return {
     ...file,
     loadable,
-    aggregation: aggregation === undefined ? undefined : { options: aggregation.options, lookupTable },
+    aggregation,
     room: ecmp?.options,
-    everywhere: drop === undefined ? [] : thresholdEntries(drop),
+    everywhere: contentsOf(ir),
     state,
   };
 }
 
-function bytesOf(file: string): Uint8Array {
+function contentsOfFile(file: string): readonly WantedEntry[] {
+  try {
+    return [...tableContentsFromFile(bytesOf(file).toString(), file).entries()];
+  } catch (error) {
+    if (error instanceof EntityError) throw new UserError(error.message);
+    throw error;
+  }
+}
+
+function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { generate, loadableOf } from "../backends/index.ts";
-import { ecmp, hotAggregation, int32, ipv4Forwarding, lookupTable, probe, program } from "../dsl/index.ts";
+import { ecmp, hotAggregation, int32, ipv4Forwarding, probe, program } from "../dsl/index.ts";
 import type { FabricProgram } from "../lab/repair/network.ts";
 
 /** The program of the switches of `gradplane lab repair`: forwarding over equal paths by turns, probes of links, and aggregation. */
@@ -14,7 +14,7 @@ export function repairProgram(): FabricProgram {
   });
   return {
     loadable: loadableOf(generate(ir), ir.name),
-    aggregation: { options: feature.options, lookupTable },
+    aggregation: feature,
     room,
     ports,
     cpuPort,

@@ -14,12 +14,14 @@ import { SlotReset } from "./slotreset.ts";
 import { type ControllerState, EMPTY_STATE, type StateStore } from "./statefile.ts";
 import { type LoadableProgram, SwitchSession } from "./switchsession.ts";
 import { checkTopology, hostNamed, portOf, type SwitchNode, switchNamed, type Topology } from "./topology.ts";
-import { baseState, jobEntries, jobGroups, lookupEntries } from "./wantedstate.ts";
+import { baseState, jobEntries, jobGroups, type WantedEntry } from "./wantedstate.ts";
 
 export interface ControllerOptions {
   readonly topology: Topology;
   readonly program: LoadableProgram;
   readonly aggregation: AggregationFeature;
+  /** Entries that all switches of the program have: its contents. */
+  readonly everywhere: Iterable<WantedEntry>;
   /** Tells the job's hosts where it runs from now on. What it throws is noted, and thrown by `startJob`. */
   readonly onPlacement: (placement: Placement) => void;
   readonly onNotice?: (notice: Notice) => void;
@@ -168,7 +170,7 @@ export class Controller {
     if (signal.aborted) await session.close();
     const base = baseState(this.#options.topology, node.name);
     await session.apply(base);
-    const lookups = await session.insertAll(lookupEntries(this.#options.aggregation), (written) =>
+    const lookups = await session.insertAll(this.#options.everywhere, (written) =>
       this.#notice({ kind: "lookups", name: node.name, written, at: performance.now() }),
     );
     const entries = base.entries.length + lookups;

@@ -1,4 +1,5 @@
 import { type Entity, EntityBuilder, type Schema } from "../p4runtime/index.ts";
+import { ackSession } from "../wire/aggregation.ts";
 import { EntityPool } from "./entitypool.ts";
 import type { Placement } from "./jobs.ts";
 import { OWNER } from "./owner.ts";
@@ -7,14 +8,7 @@ import type { AggregationFeature } from "./program.ts";
 import { flowGroups, type GroupRoom, IPV4, IPV6, portTowards, ROUTING_RANK, routeEntries } from "./routes.ts";
 import { hostNamed, portOf, type Topology } from "./topology.ts";
 import { type UserEntry, userEntity } from "./userentry.ts";
-import {
-  ackSession,
-  jobEntries,
-  jobGroups,
-  lookupEntries,
-  type PortTowards,
-  type WantedEntry,
-} from "./wantedstate.ts";
+import { jobEntries, jobGroups, type PortTowards, type WantedEntry } from "./wantedstate.ts";
 
 /** The table of feature `probe`: ports from which link probes are brought up. */
 export const PROBE_TABLE = "probe.link";
@@ -32,8 +26,8 @@ export interface Intentions {
   readonly room?: GroupRoom;
   /** Jobs that are to run; those elsewhere change nothing on a switch. */
   readonly placements?: readonly Placement[];
-  /** Entries that all switches of the program have, such as thresholds of queues. */
-  readonly everywhere?: readonly WantedEntry[];
+  /** Entries that all switches of the program have, such as thresholds of queues: its contents. */
+  readonly everywhere?: Iterable<WantedEntry>;
   /** The user's own entries, by switch. */
   readonly own?: ReadonlyMap<string, readonly UserEntry[]>;
 }
@@ -111,9 +105,8 @@ export class IntentBook {
         share({ table: PROBE_TABLE, match: { port }, action: "probe.to_controller", params: {} });
     for (const entry of everywhere) share(entry);
     if (aggregation !== undefined) {
-      for (const port of portsOf(topology, name))
+      for (const port of aggregation.options.result === "ps" ? portsOf(topology, name) : [])
         wanted.push(entities.cloneSession(ackSession(port), [{ port, instance: 1 }]));
-      for (const entry of lookupEntries(aggregation)) share(entry);
       for (const placement of placements) {
         if (placement.on !== name) continue;
         const towards: PortTowards = (on, host) => portTowards(this.#left, on, host);

@@ -11,7 +11,6 @@ export interface AggregationFeature {
     readonly mode: Mode;
     readonly result: "ps" | "allreduce";
   };
-  lookupTable(lane: number, slice: number): string;
 }
 
 export type Mode =

@@ -27,13 +27,19 @@ export interface TopologyFile {
 /** Where the switches' program comes from: a file of gradplane, or what a P4 compiler made. */
 export type ProgramSource =
   | { readonly kind: "gradplane"; readonly file: string }
-  | { readonly kind: "compiled"; readonly p4info: string; readonly deviceConfig: string };
+  | {
+      readonly kind: "compiled";
+      readonly p4info: string;
+      readonly deviceConfig: string;
+      /** What all switches of the program have, if gradplane made it: its `tables.json`. */
+      readonly tables?: string;
+    };
 
 /**
  * Reads a topology file:
  *
  * ```yaml
- * program: program.ts            # or { p4info: router.p4info.txtpb, config: router.json }
+ * program: program.ts            # or { p4info: router.p4info.txtpb, config: router.json, tables: tables.json }
  * switches:
  *   s1: { target: "10.0.0.2:9559", deviceId: 1, mac: "02:00:00:00:01:01", ipv4: 10.0.1.1 }
  * hosts:
@@ -91,11 +97,12 @@ function fileOf(value: unknown, path: string): TopologyFile {
 
 function programOf(value: unknown, folder: string): ProgramSource {
   if (typeof value === "string") return { kind: "gradplane", file: resolve(folder, value) };
-  const { p4info, config } = recordOf(value, "program", ["p4info", "config"]);
+  const { p4info, config, tables } = recordOf(value, "program", ["p4info", "config", "tables"]);
   return {
     kind: "compiled",
     p4info: resolve(folder, textOf(p4info, "program.p4info")),
     deviceConfig: resolve(folder, textOf(config, "program.config")),
+    ...(tables === undefined ? {} : { tables: resolve(folder, textOf(tables, "program.tables")) }),
   };
 }
 

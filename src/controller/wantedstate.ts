@@ -1,7 +1,6 @@
-import { lookupFormat, lookupEntries as sliceEntries } from "../numeric/lookup.ts";
-import { COLLECTOR } from "../wire/aggregation.ts";
+import { ackSession, COLLECTOR, replicaOf, workersGroup } from "../wire/aggregation.ts";
 import { membersOf, type Placement } from "./jobs.ts";
-import type { AggregationFeature, Mode } from "./program.ts";
+import type { AggregationFeature } from "./program.ts";
 import { type HostNode, hostNamed, portOf, switchNamed, type Topology } from "./topology.ts";
 
 /** One table entry by name, in the forms that the P4Runtime client takes. */
@@ -23,11 +22,6 @@ export interface WantedState {
 export interface WantedGroup {
   readonly id: number;
   readonly replicas: readonly { readonly port: number; readonly instance: number }[];
-}
-
-/** The clone session that sends acknowledgements out of a port; ids start at 1. */
-export function ackSession(port: number): number {
-  return port + 1;
 }
 
 /** What a switch needs for its hosts, before any job: routes, its own address, one clone session per used port. */
@@ -54,21 +48,6 @@ export function baseState(topology: Topology, name: string): WantedState {
     ],
     cloneSessions: plugged.map(({ port }) => ({ id: ackSession(port), port })),
   };
-}
-
-/** Contents of the lookup tables of the modes that send float codes; nothing in the others. They serve all jobs and windows. */
-export function* lookupEntries(program: AggregationFeature): Generator<WantedEntry> {
-  const mode: Mode = program.options.mode;
-  if (mode.name === "int32" || mode.name === "block") return;
-  const format = lookupFormat(mode.name, program.options.workers, mode.slices);
-  for (let lane = 0; lane < program.options.lanes; lane++) {
-    for (let slice = 0; slice < mode.slices.length; slice++) {
-      const table = program.lookupTable(lane, slice);
-      for (const { sign, rel, bits, part } of sliceEntries(format, slice, { omitZeros: true })) {
-        yield { table, match: { sign, rel, bits }, action: `${table}_part`, params: { part: part >>> 0 } };
-      }
-    }
-  }
 }
 
 /**
@@ -143,17 +122,11 @@ export function jobGroups(
   return [{ id: groupOf(program, p), replicas }];
 }
 
-/** Group numbers start at 1; no two jobs of a switch share a chunk of slots. */
 function groupOf({ options }: AggregationFeature, p: Placement): number {
-  const id = p.slotBase / options.chunk + 1;
+  const id = workersGroup(p.slotBase, options.chunk);
   if (id > 0xffff)
     throw new RangeError(`job ${p.job}: there is no multicast group ${id}; take larger chunks`);
   return id;
-}
-
-/** 0 is what packets have that are not replicated. */
-function replicaOf(member: number): number {
-  return member + 1;
 }
 
 /** The port by which a switch reaches a host, if it does. */

@@ -62,6 +62,17 @@ interface DirectActions<K extends string> {
    * one has 1, the one before it 2, and so on: no target keeps others that P4 states. BMv2 itself takes such entries for constant ones.
    */
   readonly initialEntries?: Entries<K>;
+  /**
+   * What the control plane is to write on every switch of the program, because it is too much for the program or may change: a controller
+   * does, `tables.json` lists it, and `gradplane p4rt fill` writes that. The match fields are exact ones.
+   */
+  readonly contents?: Contents;
+}
+
+export interface Contents {
+  readonly run: { readonly kind: "action"; readonly name: string };
+  /** One row for each entry: values of the match fields in their order, then of the action's parameters. May be shared by tables. */
+  readonly list: ir.ContentList;
 }
 
 type Entries<K extends string> = readonly {
@@ -76,6 +87,7 @@ interface IndirectActions {
   readonly constDefault?: undefined;
   readonly entries?: undefined;
   readonly initialEntries?: undefined;
+  readonly contents?: undefined;
 }
 
 export interface ActionProfileOptions extends AnnotationOptions {
@@ -184,6 +196,9 @@ export class ControlBuilder implements ControlHandle {
         ...(o.initialEntries === undefined || entries.length === 0
           ? {}
           : { entriesAreInitial: true as const }),
+        ...(o.contents === undefined
+          ? {}
+          : { contents: { action: o.contents.run.name, list: o.contents.list } }),
         ...(o.counter === undefined ? {} : { directCounter: `${this.name}.${o.counter}` }),
         ...(o.meter === undefined
           ? {}

@@ -1,8 +1,11 @@
 export {
   bit,
   bool,
+  type ContentEntry,
+  type ContentList,
   colours,
   colourType,
+  contentsOf,
   type Diagnostic,
   int,
   type RuleCode,
@@ -15,6 +18,7 @@ export type { About, AboutOptions, AnnotationOptions, TargetAnnotations } from "
 export type {
   ActionProfileOptions,
   ActionSelectorOptions,
+  Contents,
   ControlBuilder,
   TableOptions,
 } from "./control.ts";

@@ -159,6 +159,7 @@ export class ProgramBuilder {
   readonly #last: (() => void)[] = [];
   /** Where the user asked for the feature that is being built. */
   #building: SourceLocation | undefined;
+  #copies: ir.CopyRules | undefined;
   #packetIn: string | undefined;
   #packetOut: string | undefined;
 
@@ -315,6 +316,11 @@ export class ProgramBuilder {
     this.#queues.set(number, { ...this.#queues.get(number), ...settings, number });
   }
 
+  /** What the control plane sets up for copies of packets, for who fills the switch: `tables.json` has it. */
+  copies(rules: ir.CopyRules): void {
+    this.#copies = { ...this.#copies, ...rules };
+  }
+
   /** Appends steps to a phase of ingress. */
   ingress(phase: Phase, steps: (s: Steps) => void): void {
     steps(this.#phase("ingress", phase));
@@ -392,6 +398,7 @@ export class ProgramBuilder {
       ...(this.parser.valueSets.length === 0 ? {} : { valueSets: [...this.parser.valueSets] }),
       checksums: [...this.#checksums],
       controls: this.#controls.map((c) => c.finish()),
+      ...(this.#copies === undefined ? {} : { copies: this.#copies }),
       ingress: collect("ingress"),
       egress: collect("egress"),
     });

@@ -1,4 +1,5 @@
 export * from "./annotations.ts";
+export * from "./contents.ts";
 export * from "./diagnostics.ts";
 export * from "./expressions.ts";
 export * from "./externs.ts";

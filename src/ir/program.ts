@@ -1,4 +1,5 @@
 import type { Annotated, Annotation } from "./annotations.ts";
+import type { CopyRules, TableContents } from "./contents.ts";
 import type { TargetName } from "./diagnostics.ts";
 import type { ConstantName, Expression, FieldReference, MetadataReference } from "./expressions.ts";
 import type { ActionProfile, Digest, DirectMeter, Meter } from "./externs.ts";
@@ -36,6 +37,7 @@ export interface Program {
   readonly controls: readonly Control[];
   readonly ingress: Block;
   readonly egress: Block;
+  readonly copies?: CopyRules;
   /** Headers, stacks and unions in the order in which the deparser emits them, if valid. */
   readonly deparser: readonly string[];
 }
@@ -263,6 +265,8 @@ export interface Table extends Annotated {
   readonly constEntries: readonly ConstEntry[];
   /** The entries are what the control plane finds at first: it may change and remove them, and add others up to the size. */
   readonly entriesAreInitial?: true;
+  /** What the control plane is to write on every switch. */
+  readonly contents?: TableContents;
   /** Counts packets and bytes per entry. */
   readonly directCounter?: string;
   /** Its actions are this table's alone. */

@@ -73,5 +73,11 @@ export {
 export { P4RuntimeService } from "./service.ts";
 export type { ArbitrationState } from "./session.ts";
 export { SteadyClient, type SteadyOptions, type SteadyState } from "./steady-client.ts";
+export {
+  type ContentEntry,
+  contentEntities,
+  type TableContents,
+  tableContentsFromFile,
+} from "./table-contents.ts";
 export type { MessageStream, Transport } from "./transport.ts";
 export { bigintOf, bytesOf, canonicalBytes, type Value } from "./values.ts";

@@ -10,6 +10,21 @@ export const COLLECTOR = 255;
 
 export const MAX_WORKERS = 32;
 
+/** The clone session that sends acknowledgements out of a port; ids start at 1. */
+export function ackSession(port: number): number {
+  return port + 1;
+}
+
+/** The multicast group of a job whose RESULTs go to all workers. Ids start at 1; no two jobs of a switch share a chunk of slots. */
+export function workersGroup(slotBase: number, chunk: number): number {
+  return slotBase / chunk + 1;
+}
+
+/** Which copy is for a member; 0 is what packets have that are not replicated. */
+export function replicaOf(member: number): number {
+  return member + 1;
+}
+
 /** What an aggregation packet is. CONTRIBUTION, NULL, COLLECT and RESET are requests to an aggregator; the others are its answers. */
 export const Kind = {
   /** One worker's values for one row and round; the lanes follow the header. */

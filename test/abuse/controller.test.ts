@@ -34,6 +34,7 @@ async function start(
     topology,
     program,
     aggregation,
+    everywhere: [],
     onPlacement: (p) => told.placements.push(p),
     onNotice: (n) => told.notices.push(n),
     heartbeat: 50,

@@ -1,6 +1,6 @@
 import { generate } from "../../src/backends/index.ts";
 import type { HostNode, SwitchNode, Topology } from "../../src/controller/topology.ts";
-import { hotAggregation, int32, ipv4Forwarding, lookupTable, program } from "../../src/dsl/index.ts";
+import { hotAggregation, int32, ipv4Forwarding, program } from "../../src/dsl/index.ts";
 import { parseIpv4, parseMac } from "../../src/wire/address.ts";
 import { AGGREGATION_PORT, AGGREGATION_VERSION, Kind, ModeId } from "../../src/wire/aggregation.ts";
 import { type AggregationMessage, aggregationFrame, carriesLanes } from "../../src/wire/aggregationpacket.ts";
@@ -27,7 +27,7 @@ export const { ir } = program("attacked", {
   cpuPort: CPU,
   features: [ipv4Forwarding(), feature],
 });
-export const aggregation = { options: feature.options, lookupTable };
+export const aggregation = feature;
 
 let files: ReadonlyMap<string, string | Uint8Array> | undefined;
 

@@ -58,6 +58,7 @@ class Site {
         deviceConfig: generated("attacked.json"),
       },
       aggregation,
+      everywhere: [],
       onPlacement: () => {},
       heartbeat: 1000,
       silence: 30_000,

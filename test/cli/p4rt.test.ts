@@ -4,11 +4,12 @@ import { writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { tableContents } from "../../src/backends/tables.ts";
 import { completions } from "../../src/cli/p4rt/completion.ts";
 import { parseUpdate } from "../../src/cli/p4rt/statement.ts";
 import { describeUpdate, EntityBuilder, P4RuntimeClient, Schema } from "../../src/p4runtime/index.ts";
 import { startSwitch } from "../abuse/switches.ts";
-import { loadable } from "../controller/fabric.ts";
+import { ir, loadable } from "../controller/fabric.ts";
 import { PROGRAM } from "../p4runtime/program.ts";
 import { folderWith } from "./folder.ts";
 import { executable, gradplane, root } from "./gradplane.ts";
@@ -118,6 +119,23 @@ describe("gradplane p4rt", { timeout: 240_000 }, () => {
     expect((await p4rt("write", "--file", join(folder, "good"))).stdout).toBe("2 updates written\n");
     expect((await p4rt("read", "multicast")).stdout).toContain(
       "group 7, replicas [{port=1, instance=0} {port=2, instance=0}]",
+    );
+  });
+
+  test("fills a switch with what the program's tables.json says, once", async () => {
+    const file = join(folderWith({ "tables.json": tableContents(ir) }), "tables.json");
+    expect((await p4rt("fill", file, "--ports", "0,1")).stdout).toBe(
+      "2 inserted, 0 modified, 0 unchanged (0 table entries, 2 clone sessions)\n",
+    );
+    expect(await p4rt("fill", file, "--json", "--ports", "0,1,2")).toEqual({
+      status: 0,
+      stdout: `${JSON.stringify({ inserted: 1, modified: 0, unchanged: 2 })}\n`,
+      stderr: "",
+    });
+    expect((await p4rt("read", "clone")).stdout).toContain("session 3, replicas [{port=2, instance=1}]");
+    expect((await p4rt("fill")).stderr).toContain("gradplane p4rt fill p4out/NAME/tables.json");
+    expect((await p4rt("fill", join(root, "package.json"))).stderr).toMatch(
+      /tables is no list; .*tables\.json/,
     );
   });
 

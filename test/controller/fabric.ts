@@ -1,6 +1,6 @@
 import { generate } from "../../src/backends/index.ts";
 import type { HostNode, LinkNode, SwitchNode, Topology } from "../../src/controller/topology.ts";
-import { ecmp, hotAggregation, int32, ipv4Forwarding, lookupTable, program } from "../../src/dsl/index.ts";
+import { ecmp, hotAggregation, int32, ipv4Forwarding, program } from "../../src/dsl/index.ts";
 import { type P4Info, p4infoFromBinary } from "../../src/p4runtime/index.ts";
 
 /** A leaf-spine network: `hostsPerLeaf` hosts at the first ports of each leaf, then one port to each spine. */
@@ -56,14 +56,14 @@ export const PORTS = 16;
 export const ROOM = { groups: 16, members: 8 };
 
 const feature = hotAggregation({ workers: 8, lanes: 4, rows: 32, chunk: 16, mode: int32, result: "ps" });
-const { ir } = program("fabric", {
+export const { ir } = program("fabric", {
   ports: PORTS,
   cpuPort: CPU,
   features: [ipv4Forwarding(), ecmp({ ...ROOM, spray: "all" }), feature],
 });
 
 /** The program of its switches: forwarding, ECMP, aggregation. */
-export const aggregation = { options: feature.options, lookupTable };
+export const aggregation = feature;
 
 let made: { readonly p4info: P4Info; readonly deviceConfig: Uint8Array } | undefined;
 

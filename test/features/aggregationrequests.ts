@@ -1,14 +1,9 @@
 import fc from "fast-check";
 import type { Placement } from "../../src/controller/jobs.ts";
 import type { Topology } from "../../src/controller/topology.ts";
-import { baseState, jobEntries, jobGroups, lookupEntries } from "../../src/controller/wantedstate.ts";
-import {
-  hotAggregation,
-  ipv4Forwarding,
-  lookupTable,
-  type NumericMode,
-  program,
-} from "../../src/dsl/index.ts";
+import { baseState, jobEntries, jobGroups } from "../../src/controller/wantedstate.ts";
+import { hotAggregation, ipv4Forwarding, type NumericMode, program } from "../../src/dsl/index.ts";
+import { contentsOf } from "../../src/ir/index.ts";
 import {
   AGGREGATOR_EVENTS,
   admissionsOf,
@@ -99,14 +94,13 @@ export function resets({ mode }: Variant): readonly AggregationMessage[] {
 export function setUp(variant: Variant, json?: Uint8Array) {
   const feature = hotAggregation({ workers: 4, lanes: LANES, rows: ROWS, chunk: CHUNK, ...variant });
   const { ir } = program("small", { ports: 8, cpuPort: CPU, features: [ipv4Forwarding(), feature] });
-  const steered = { options: feature.options, lookupTable };
   const sw = localSwitch(ir, json);
   fill(sw, ir, baseState(topology, "s1"));
-  for (const entry of lookupEntries(steered)) insert(sw, ir, entry);
+  for (const entry of contentsOf(ir)) insert(sw, ir, entry);
   for (const message of resets(variant)) sw.inject(CPU, frameFrom(CPU, message));
   for (const p of placements) {
-    for (const g of jobGroups(topology, steered, p)) sw.replication.insertGroup(g.id, g.replicas);
-    for (const entry of jobEntries(topology, steered, p)) insert(sw, ir, entry);
+    for (const g of jobGroups(topology, feature, p)) sw.replication.insertGroup(g.id, g.replicas);
+    for (const entry of jobEntries(topology, feature, p)) insert(sw, ir, entry);
   }
   const events = () => AGGREGATOR_EVENTS.map((_, i) => sw.counter("answer.events").read(i).packets);
   const before = events();
@@ -114,7 +108,7 @@ export function setUp(variant: Variant, json?: Uint8Array) {
   return {
     sw,
     ir,
-    steered,
+    feature,
     /** How often each event happened since the jobs were admitted. */
     events: () => events().map((n, i) => n - (before[i] ?? 0n)),
     /** Puts all registers back to what they were when the jobs were admitted. */

@@ -6,9 +6,10 @@ import { describe, expect, test } from "vitest";
 import { generate } from "../../src/backends/index.ts";
 import { SlotReset } from "../../src/controller/slotreset.ts";
 import { SwitchSession } from "../../src/controller/switchsession.ts";
-import { baseState, jobEntries, jobGroups, lookupEntries } from "../../src/controller/wantedstate.ts";
+import { baseState, jobEntries, jobGroups } from "../../src/controller/wantedstate.ts";
 import { bf16, block, fp16, fp32, int32 } from "../../src/dsl/index.ts";
 import type { Program } from "../../src/ir/index.ts";
+import { contentsOf } from "../../src/ir/index.ts";
 import { AGGREGATOR_EVENTS } from "../../src/numeric/aggregator.ts";
 import { type P4Info, p4infoFromBinary } from "../../src/p4runtime/index.ts";
 import type { Switch } from "../../src/switch/index.ts";
@@ -69,7 +70,7 @@ function answersOf(sw: Switch, requests: Frames): readonly (readonly string[])[]
 /** The requests through simple_switch_grpc, prepared by the controller's own code; with the counters' growth. */
 async function onBmv2(variant: Variant, p4info: P4Info, deviceConfig: Uint8Array, requests: Frames) {
   if (node === undefined) throw new Error("no switch");
-  const { steered } = setUp(variant);
+  const { ir, feature } = setUp(variant);
   const real = await SimpleSwitch.start(bmv2 ?? "", { cpuPort: CPU });
   const lost: string[] = [];
   let session: SwitchSession | undefined;
@@ -80,12 +81,12 @@ async function onBmv2(variant: Variant, p4info: P4Info, deviceConfig: Uint8Array
       { electionId: 10n, silence: 20_000, onLost: (reason) => lost.push(reason) },
     );
     await session.apply(baseState(topology, "s1"));
-    await session.insertAll(lookupEntries(steered));
+    await session.insertAll(contentsOf(ir));
     for (const p of placements) {
       const format = { lanes: LANES, mode: ModeId[variant.mode.name] };
       await session.reset(new SlotReset(p, node, format, { timeout: 2000 }));
-      await session.insertGroups(jobGroups(topology, steered, p));
-      await session.insertAll(jobEntries(topology, steered, p));
+      await session.insertGroups(jobGroups(topology, feature, p));
+      await session.insertAll(jobEntries(topology, feature, p));
     }
     const before = await session.counter("answer.events");
     const answers = await real.send(requests);
@@ -99,7 +100,7 @@ async function onBmv2(variant: Variant, p4info: P4Info, deviceConfig: Uint8Array
 }
 
 describe.skipIf(bmv2 === undefined)(
-  "hotAggregation on simple_switch_grpc, steered by the controller's own code",
+  "hotAggregation on simple_switch_grpc, feature by the controller's own code",
   () => {
     test.each(variants)(
       "mode $mode.name, result $result: the same packets and counters as on the embedded switch",

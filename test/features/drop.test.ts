@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  contentsOf,
   DROP_EVENTS,
   drop,
   fateOf,
   ipv4Forwarding,
   priority,
   program,
-  thresholdEntries,
 } from "../../src/dsl/index.ts";
 import { Ecn } from "../../src/wire/trafficclass.ts";
 import { burst, counts, KEEP, NEAR_PORT, plan, type Sent, type Subset, switchOf } from "./trafficprograms.ts";
@@ -140,7 +140,12 @@ describe("drop", () => {
   });
 
   test("the control plane writes one entry per class", () => {
-    expect(thresholdEntries(drop({ keep: { 6: 4 } }))).toEqual([
+    const { ir } = program("kept", {
+      ports: 4,
+      priorityQueues: 8,
+      features: [ipv4Forwarding(), drop({ keep: { 6: 4 } }), priority()],
+    });
+    expect([...contentsOf(ir)]).toEqual([
       {
         table: "selective_drop.threshold",
         match: { traffic_class: 6 },

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import type { WantedEntry } from "../../src/controller/wantedstate.ts";
 import { baseState, jobEntries } from "../../src/controller/wantedstate.ts";
 import {
+  contentsOf,
   drop,
   type EcmpOptions,
   ecmp,
@@ -13,12 +14,10 @@ import {
   int32,
   ipv4Forwarding,
   ipv6Forwarding,
-  lookupTable,
   priority,
   probe,
   program,
   telemetry,
-  thresholdEntries,
 } from "../../src/dsl/index.ts";
 import type { Switch, SwitchOptions } from "../../src/switch/index.ts";
 import { parseIpv4, parseMac } from "../../src/wire/address.ts";
@@ -157,15 +156,14 @@ export function entriesOf(s: Subset): readonly WantedEntry[] {
     action: "forwarding.to_group",
     params: { group: GROUP },
   };
-  const steered = { options: aggregation.options, lookupTable };
   return [
     ...baseState(topology, "s1").entries,
     ...(s.ecmp ? [toGroup] : []),
     ...(s.ipv6 === true ? routes6(s) : []),
     ...(s.probe === true ? [linkPort] : []),
     ...(s.ecmp && s.spray !== "none" ? groupEntries(GROUP, MEMBERS) : []),
-    ...(s.drop ? thresholdEntries(drop({ keep: KEEP })) : []),
-    ...(s.aggregation ? placements.flatMap((p) => [...jobEntries(topology, steered, p)]) : []),
+    ...contentsOf(programOf(s).ir),
+    ...(s.aggregation ? placements.flatMap((p) => [...jobEntries(topology, aggregation, p)]) : []),
   ];
 }
 

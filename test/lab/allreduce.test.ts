@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Placement } from "../../src/controller/jobs.ts";
 import { SlotReset } from "../../src/controller/slotreset.ts";
 import type { Topology } from "../../src/controller/topology.ts";
-import { baseState, jobEntries, jobGroups, lookupEntries } from "../../src/controller/wantedstate.ts";
+import { baseState, jobEntries, jobGroups } from "../../src/controller/wantedstate.ts";
 import {
   bf16,
   block,
@@ -12,7 +12,6 @@ import {
   hotAggregation,
   int32,
   ipv4Forwarding,
-  lookupTable,
   type NumericMode as ProgramMode,
   program,
   telemetry,
@@ -24,6 +23,7 @@ import {
   AllreduceWorker,
 } from "../../src/host/libra/allreduceworker.ts";
 import { seededRandom } from "../../src/host/random.ts";
+import { contentsOf } from "../../src/ir/index.ts";
 import { Lab, type LabHost } from "../../src/lab/index.ts";
 import { type NumericMode, rowCodec } from "../../src/numeric/mode.ts";
 import type { Switch } from "../../src/switch/index.ts";
@@ -73,16 +73,15 @@ function makeFabric(mode: ProgramMode) {
     cpuPort: CPU,
     features: [ipv4Forwarding(), feature, telemetry()],
   });
-  const steered = { options: feature.options, lookupTable };
   const engines = new Map(
     topology.switches.map(({ name }): readonly [string, Switch] => {
       const engine = localSwitch(ir);
-      for (const entry of lookupEntries(steered)) insert(engine, ir, entry);
+      for (const entry of contentsOf(ir)) insert(engine, ir, entry);
       fill(engine, ir, baseState(topology, name));
       return [name, engine];
     }),
   );
-  return { ir, steered, engines };
+  return { ir, feature, engines };
 }
 
 /** Reduces tensors by a job on s1; at `cut` that switch loses power, and s2 takes the job. */
@@ -99,7 +98,7 @@ function run(
 } {
   const fabric = fabrics.get(mode.name) ?? makeFabric(programMode);
   fabrics.set(mode.name, fabric);
-  const { ir, steered, engines } = fabric;
+  const { ir, feature, engines } = fabric;
   const lab = new Lab(seededRandom(seed));
   let reset: SlotReset | undefined;
   for (const [name, engine] of engines) {
@@ -131,8 +130,8 @@ function run(
         data.set(frame, outCodec.bytes);
         lab.packetOut(on, data);
       }
-    for (const g of jobGroups(topology, steered, p)) engine.replication.insertGroup(g.id, g.replicas);
-    for (const entry of jobEntries(topology, steered, p)) insert(engine, ir, entry);
+    for (const g of jobGroups(topology, feature, p)) engine.replication.insertGroup(g.id, g.replicas);
+    for (const entry of jobEntries(topology, feature, p)) insert(engine, ir, entry);
     return {
       job: p.job,
       generation,

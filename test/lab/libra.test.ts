@@ -4,13 +4,14 @@ import { type ControllerAction, JobController } from "../../src/controller/failo
 import type { Placement } from "../../src/controller/jobs.ts";
 import { SlotReset } from "../../src/controller/slotreset.ts";
 import type { Topology } from "../../src/controller/topology.ts";
-import { baseState, jobEntries, lookupEntries } from "../../src/controller/wantedstate.ts";
-import { fp32, hotAggregation, int32, ipv4Forwarding, lookupTable, program } from "../../src/dsl/index.ts";
+import { baseState, jobEntries } from "../../src/controller/wantedstate.ts";
+import { fp32, hotAggregation, int32, ipv4Forwarding, program } from "../../src/dsl/index.ts";
 import type { LinkFaults } from "../../src/host/faults.ts";
 import type { JobLayout } from "../../src/host/libra/layout.ts";
 import { LibraServer } from "../../src/host/libra/server.ts";
 import { LibraWorker } from "../../src/host/libra/worker.ts";
 import { seededRandom } from "../../src/host/random.ts";
+import { contentsOf } from "../../src/ir/index.ts";
 import { Lab, type LabHost } from "../../src/lab/index.ts";
 import { converterOf, type NumericMode, rowCodec } from "../../src/numeric/mode.ts";
 import type { Switch } from "../../src/switch/index.ts";
@@ -93,7 +94,7 @@ function makeProgram(mode: NumericMode) {
     result: "ps",
   });
   const { ir } = program("small", { ports: 40, cpuPort: CPU, features: [ipv4Forwarding(), feature] });
-  return { ir, steered: { options: feature.options, lookupTable } };
+  return { ir, steered: feature };
 }
 
 function programFor(mode: NumericMode) {
@@ -104,12 +105,12 @@ function programFor(mode: NumericMode) {
 
 /** A switch with its lookup tables, otherwise as new. They take long to fill, so they stay from run to run. */
 function engineFor(mode: NumericMode, name: string): Switch {
-  const { ir, steered } = programFor(mode);
+  const { ir } = programFor(mode);
   const key = `${mode.name} ${name}`;
   let engine = ready.get(key);
   if (engine === undefined) {
     engine = localSwitch(ir);
-    for (const entry of lookupEntries(steered)) insert(engine, ir, entry);
+    for (const entry of contentsOf(ir)) insert(engine, ir, entry);
     ready.set(key, engine);
   }
   for (const table of ["forwarding.route", "admission.member"]) {

@@ -1,12 +1,12 @@
 import type { WantedEntry } from "../../src/controller/wantedstate.ts";
 import {
+  contentsOf,
   drop,
   ecmp,
   groupEntries,
   ipv4Forwarding,
   priority,
   program,
-  thresholdEntries,
 } from "../../src/dsl/index.ts";
 import type { SwitchPlace } from "../../src/lab/topology.ts";
 import type { Switch } from "../../src/switch/index.ts";
@@ -16,11 +16,15 @@ import { fill, localSwitch } from "../features/localswitch.ts";
 /** Thresholds of the tests, by class: short, so that bursts reach them. */
 export const KEEP = { 0: 3, 1: 6, 3: 4, 6: 2 };
 
-const dropFeature = drop({ keep: KEEP });
 const { ir } = program("traffic", {
   ports: 16,
   priorityQueues: 8,
-  features: [ipv4Forwarding(), ecmp({ groups: 16, members: 8, spray: "all" }), dropFeature, priority()],
+  features: [
+    ipv4Forwarding(),
+    ecmp({ groups: 16, members: 8, spray: "all" }),
+    drop({ keep: KEEP }),
+    priority(),
+  ],
 });
 
 /** The engine with the generated program of forwarding, priority, drop and spray, and the routes of a place. */
@@ -42,6 +46,6 @@ export function programSwitch(place: SwitchPlace): Switch {
     const route = { table: "forwarding.route", match, action: "forwarding.to_group", params: { group } };
     return [...(known === undefined ? groupEntries(group, members) : []), route];
   });
-  fill(engine, ir, { entries: [...entries, ...thresholdEntries(dropFeature)], cloneSessions: [] });
+  fill(engine, ir, { entries: [...entries, ...contentsOf(ir)], cloneSessions: [] });
   return engine;
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { generate } from "../../src/backends/index.ts";
 import type { Topology } from "../../src/controller/topology.ts";
-import { baseState, jobEntries, lookupEntries } from "../../src/controller/wantedstate.ts";
-import { fp32, hotAggregation, ipv4Forwarding, lookupTable, program } from "../../src/dsl/index.ts";
+import { baseState, jobEntries } from "../../src/controller/wantedstate.ts";
+import { fp32, hotAggregation, ipv4Forwarding, program } from "../../src/dsl/index.ts";
+import { contentsOf } from "../../src/ir/index.ts";
 import { p4infoFromBinary } from "../../src/p4info/index.ts";
 import { Code } from "../../src/p4runtime/code.ts";
 import { insert, modify, remove } from "../../src/p4runtime/entities.ts";
@@ -88,7 +89,6 @@ describe("the embedded switch over P4Runtime", () => {
     const { client, sw } = await startProgram();
     const { entities } = client;
     const base = baseState(topology, "s1");
-    const steered = { options: feature.options, lookupTable };
     const job = {
       job: 1,
       generation: 7,
@@ -100,7 +100,7 @@ describe("the embedded switch over P4Runtime", () => {
       firstRound: 1,
       scale: 127,
     };
-    const wanted = [...base.entries, ...lookupEntries(steered), ...jobEntries(topology, steered, job)];
+    const wanted = [...base.entries, ...contentsOf(ir), ...jobEntries(topology, feature, job)];
     expect(wanted.length).toBeGreaterThan(1000);
     await client.write([
       ...wanted.map((entry) =>
@@ -270,7 +270,6 @@ describe("the embedded switch over P4Runtime", () => {
     const { client, receive, sent } = await startProgram();
     const { entities } = client;
     const base = baseState(topology, "s1");
-    const steered = { options: feature.options, lookupTable };
     const job = {
       job: 1,
       generation: 7,
@@ -282,7 +281,7 @@ describe("the embedded switch over P4Runtime", () => {
       firstRound: 1,
       scale: 127,
     };
-    const wanted = [...base.entries, ...lookupEntries(steered), ...jobEntries(topology, steered, job)];
+    const wanted = [...base.entries, ...contentsOf(ir), ...jobEntries(topology, feature, job)];
     await client.write([
       ...wanted.map((entry) =>
         insert(entities.tableEntry(entry.table, entry.match, entry.action, entry.params)),

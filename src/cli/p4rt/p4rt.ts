@@ -1,7 +1,16 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type NamedEntity, nameEntity, type P4RuntimeClient } from "../../p4runtime/index.ts";
+import { readDifference } from "../../controller/reconcile.ts";
+import {
+  contentEntities,
+  insert,
+  modify,
+  type NamedEntity,
+  nameEntity,
+  type P4RuntimeClient,
+  tableContentsFromFile,
+} from "../../p4runtime/index.ts";
 import { EnvironmentError, UserError } from "../exit.ts";
 import { parse, type Verb, wholeNumber } from "../verb.ts";
 import { completions } from "./completion.ts";
@@ -18,7 +27,7 @@ import {
 } from "./target.ts";
 
 export const p4rt: Verb = {
-  help: `Usage: gradplane p4rt read|write|watch|info|shell --target HOST:PORT ...
+  help: `Usage: gradplane p4rt read|write|fill|watch|info|shell --target HOST:PORT ...
 
 P4Runtime by hand, with the names of the program.
 
@@ -27,6 +36,8 @@ P4Runtime by hand, with the names of the program.
                         direct-meter, register, member, group, multicast, clone, digest; with a name, and an index
   write STATEMENT       or --file FILE with one statement a line:
 ${STATEMENTS}
+  fill TABLES.json      what build wrote of the contents that every switch of the program has: lookup tables, thresholds,
+                        clone sessions (for --ports 0,1,2 alone); only what is not there yet is written
   watch                 packets, digests and notifications as they come (only the primary gets most of them:
                         add --primary), or a counter, meter or register again and again: watch counter NAME
   shell                 statements and reads one after the other, with completion
@@ -36,13 +47,16 @@ ${STATEMENTS}
 ${TARGET_HELP}
 
 Example:
-  gradplane p4rt write --target 127.0.0.1:9559 insert forwarding.route dst_addr=10.0.0.1/32 do to_port port=1 dst_mac=02:00:00:00:00:01`,
+  gradplane p4rt write --target 127.0.0.1:9559 insert forwarding.route dst_addr=10.0.0.1/32 do to_port port=1 dst_mac=02:00:00:00:00:01
+  gradplane p4rt read forwarding.route --target 127.0.0.1:9559
+  gradplane p4rt fill p4out/libra/tables.json --target 127.0.0.1:9559`,
   async run(args) {
     const { values, positionals } = parse("p4rt", args, {
       ...TARGET_OPTIONS,
       json: { type: "boolean", default: false },
       file: { type: "string" },
       primary: { type: "boolean", default: false },
+      ports: { type: "string" },
       every: { type: "string", default: "1000" },
     });
     const [what, ...words] = positionals;
@@ -54,13 +68,15 @@ Example:
         return reporting(() => read(values, words, out));
       case "write":
         return reporting(() => write(values, words, out));
+      case "fill":
+        return reporting(() => fill(values, words, out));
       case "watch":
         return reporting(() => watch(values, words, out, wholeNumber("every", values.every, 10, 3_600_000)));
       case "shell":
         return reporting(() => shell(values));
       default:
         throw new UserError(
-          `${what === undefined ? "say what to do" : `"${what}" is nothing to do`}: read, write, watch, info or shell; see gradplane p4rt --help`,
+          `${what === undefined ? "say what to do" : `"${what}" is nothing to do`}: read, write, fill, watch, info or shell; see gradplane p4rt --help`,
         );
     }
   },
@@ -144,15 +160,41 @@ async function write(
   });
 }
 
-/** One statement a line; empty lines and what is behind # is nothing. */
-function statementsOf(file: string): readonly (readonly string[])[] {
-  let text: string;
+/** Writes what a program's `tables.json` says that all its switches have. */
+async function fill(
+  values: TargetValues & { readonly ports?: string | undefined },
+  words: readonly string[],
+  out: Output,
+): Promise<void> {
+  const [file, ...more] = words;
+  if (file === undefined || more.length > 0)
+    throw new UserError("name one file: gradplane p4rt fill p4out/NAME/tables.json --target HOST:PORT");
+  const contents = tableContentsFromFile(textOf(file), file);
+  const ports = values.ports?.split(",").map((port) => wholeNumber("ports", port, 0, 0xffff_ffff));
+  await withClient(values, async (client) => {
+    const entities = contentEntities(contents, client.entities, ports && new Set(ports));
+    const { missing, changed, same } = await readDifference(client, { entities, tableRank: new Map() });
+    await becomePrimary(client, values);
+    await client.write([...missing.map(insert), ...changed.map(({ wanted }) => modify(wanted))]);
+    const counts = { inserted: missing.length, modified: changed.length, unchanged: same };
+    const kinds = `${contents.count} table entries, ${entities.length - contents.count} clone sessions`;
+    out.data(counts, [
+      `${missing.length} inserted, ${changed.length} modified, ${same} unchanged (${kinds})`,
+    ]);
+  });
+}
+
+function textOf(file: string): string {
   try {
-    text = readFileSync(file === "-" ? 0 : file, "utf8");
+    return readFileSync(file === "-" ? 0 : file, "utf8");
   } catch (error) {
     throw new UserError(`cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  return text
+}
+
+/** One statement a line; empty lines and what is behind # is nothing. */
+function statementsOf(file: string): readonly (readonly string[])[] {
+  return textOf(file)
     .split("\n")
     .map((line) => line.replace(/#.*/, "").trim())
     .filter((line) => line !== "")

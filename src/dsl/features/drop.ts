@@ -49,7 +49,7 @@ const u32: BitType = bit(32);
  * queue, on simple_switch (1.15) as on the embedded switch; older simple_switch reports all the port's queues together. Tofino counts cells of 80 bytes; and there what may be dropped is red,
  * and the traffic manager drops it before the queue (`tna/bfrt.json` has the limits).
  *
- * The thresholds are entries of table `selective_drop.threshold`, that `thresholdEntries` gives: they may change at run time.
+ * The thresholds are entries of table `selective_drop.threshold`, which the control plane writes (`contentsOf`) and may change at run time.
  */
 export function drop(options: DropOptions): DropFeature {
   const at = callSite();
@@ -75,16 +75,6 @@ export function fateOf(packet: {
   if (packet.keep === undefined) return "exempt";
   if (packet.depth <= packet.keep) return "kept";
   return packet.ecn === Ecn.NON_ECT ? "drop_unimportant" : "marked";
-}
-
-/** Contents of the threshold table, for the control plane. */
-export function thresholdEntries(feature: DropFeature) {
-  return Object.entries(feature.options.keep).map(([name, packets]) => ({
-    table: "selective_drop.threshold",
-    match: { traffic_class: Number(name) },
-    action: "selective_drop.keep",
-    params: { packets },
-  }));
 }
 
 function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
@@ -136,6 +126,14 @@ function buildDrop(p: ProgramBuilder, { keep }: DropOptions): void {
     size: plan.classes,
     defaultAction: exempt.with({}),
     constDefault: true,
+    contents: {
+      run: within,
+      list: {
+        name: "selective_drop.thresholds",
+        doc: "longest queue in packets, by traffic class; may change at run time",
+        rows: Object.entries(keep).map(([name, packets]) => [Number(name), packets]),
+      },
+    },
   });
   const mark = (ip: { readonly ecn: Variable<BitType> }) => (s: Steps) =>
     s.if(

@@ -38,6 +38,12 @@ export function checkPorts(program: Program, report: Report): void {
     const message = `header ${withController} needs a controller's port, and the program has no cpuPort`;
     report({ code: "GP1703", message, at: program.headers.find((h) => h.name === withController)?.at });
   }
+  for (const { session, port } of program.copies?.cloneSessions?.sessions ?? []) {
+    if (!isWithin(port, 0, ports - 1) && port !== cpuPort)
+      report({ code: "GP1703", message: `clone session ${session}: the switch has no port ${port}` });
+    if (!isWithin(session, 1, 0xffff))
+      report({ code: "GP1701", message: `clone session ${session}: sessions have numbers from 1` });
+  }
   for (const [s] of placedStatements(program)) {
     if (s.kind !== "assign" || s.target.kind !== "intrinsic" || s.value.kind !== "constant") continue;
     const value = Number(s.value.value);

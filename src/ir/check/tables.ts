@@ -12,6 +12,7 @@ import {
 import type { SourceLocation } from "../source.ts";
 import { sameType, typeName, widthOf } from "../types.ts";
 import { checkProfiles } from "./actionprofiles.ts";
+import { ContentsChecker } from "./contents.ts";
 import { includes, misfit, uncanonical } from "./keysets.ts";
 import { checkDigests, checkMeters } from "./meters.ts";
 import type { Names } from "./names.ts";
@@ -21,12 +22,14 @@ type Report = (d: Diagnostic) => void;
 
 /** Tables, registers and counters as they are declared. */
 export function checkTables(program: Program, names: Names, types: TypeChecker, report: Report): void {
+  const contents = new ContentsChecker(report);
   for (const control of program.controls) {
     for (const table of control.tables) {
       for (const key of table.key) {
         types.expression(key.expression, { place: { block: control.gress, control }, at: table.at });
       }
       checkTable(table, control, names, types, report);
+      contents.table(table, control);
     }
     checkProfiles(control, types, report);
     checkMeters(control, types, report);

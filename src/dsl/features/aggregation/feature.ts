@@ -1,4 +1,5 @@
-import { bit } from "../../../ir/index.ts";
+import { bit, type CopyRules } from "../../../ir/index.ts";
+import { ackSession } from "../../../wire/aggregation.ts";
 import { callSite } from "../../callsite.ts";
 import type { Feature, ProgramBuilder } from "../../program.ts";
 import { ProgramError } from "../../programerror.ts";
@@ -48,6 +49,7 @@ function buildAggregation(p: ProgramBuilder, o: FullAggregationOptions): void {
     });
   }
   p.once(controllerPort);
+  p.copies(copyRules(p.ports, o));
   const { local } = p.once(forwardingState);
   const fields = aggregationFields(p, o);
   parseRows(p, o, fields);
@@ -82,6 +84,17 @@ function buildAggregation(p: ProgramBuilder, o: FullAggregationOptions): void {
   });
   const leave = o.result === "ps" ? acknowledgeControl(p, fields, turn) : copiesControl(p, o, fields);
   p.egress("aggregate", (s) => s.invoke(leave));
+}
+
+function copyRules(ports: number, { result, chunk }: FullAggregationOptions): CopyRules {
+  if (result === "allreduce")
+    return {
+      multicastGroups: `one for each job, by the first slot of the job: group = slot / ${chunk} + 1; a replica for each worker, instance = worker + 1, at the port that leads to it`,
+    };
+  const sessions = Array.from({ length: ports }, (_, port) => ({ session: ackSession(port), port }));
+  return {
+    cloneSessions: { doc: "acknowledgements of what completes a row; needed for ports to workers", sessions },
+  };
 }
 
 /**

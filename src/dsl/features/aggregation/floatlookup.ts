@@ -1,6 +1,6 @@
-import { type BitType, bit } from "../../../ir/index.ts";
+import { type BitType, bit, type ContentList } from "../../../ir/index.ts";
 import { FLOATS } from "../../../numeric/floatcode.ts";
-import { lookupFormat, sliceShift } from "../../../numeric/lookup.ts";
+import { type LookupFormat, lookupEntries, lookupFormat, sliceShift } from "../../../numeric/lookup.ts";
 import { laneName } from "../../../wire/aggregation.ts";
 import type { ProgramBuilder } from "../../program.ts";
 import { type ActionSteps, type ControlHandle, exactly } from "../../steps.ts";
@@ -8,9 +8,19 @@ import type { Num, Variable } from "../../value.ts";
 import { type AggregationFields, u32 } from "./fields.ts";
 import type { FloatMode } from "./options.ts";
 
-/** Name of the lookup table of one lane and mantissa slice, `float_lookup.lane_00_slice_0`; its action is `..._part`. */
-export function lookupTable(lane: number, slice: number): string {
-  return `float_lookup.${laneName(lane)}_slice_${slice}`;
+/** What the tables of one mantissa slice hold, the same for all lanes, jobs and windows. */
+function contentsOfSlice(format: LookupFormat, slice: number): ContentList {
+  const doc = slice === 0 ? "a value without an entry does not fit" : "a value without an entry adds 0";
+  return {
+    name: `float_lookup.slice_${slice}`,
+    doc: `${format.float} for ${format.workers} workers, mantissa slice ${slice}: the part that it adds to the integer; ${doc}`,
+    rows: [...lookupEntries(format, slice, { omitZeros: true })].map((e) => [
+      e.sign,
+      e.rel,
+      e.bits,
+      e.part >>> 0,
+    ]),
+  };
 }
 
 interface Lane {
@@ -71,11 +81,13 @@ export function lookUpFloats(
     if (!isHalf && slice === mode.slices.length - 1 && above !== undefined) return above;
     return p.metadata(`${laneName(lane)}_part_${slice}`, u32);
   };
+  const contents = mode.slices.map((_, slice) => contentsOfSlice(format, slice));
   const looked = lanes.map((lane, i) =>
     mode.slices.map((width, slice) => {
       const { code, above, marked } = lane;
       const part = placeOf(lane, i, slice);
-      const short = lookupTable(i, slice).slice("float_lookup.".length);
+      const short = `${laneName(i)}_slice_${slice}`;
+      const list = contents[slice];
       const found = c.action(`${short}_part`, { part: u32 }, (a, d) => a.set(part, d.part));
       const missed = c.action(`${short}_miss`, {}, (a) => {
         a.set(part, 0);
@@ -92,6 +104,7 @@ export function lookUpFloats(
         size: 2 * 32 * 2 ** width,
         defaultAction: missed.with({}),
         constDefault: true,
+        ...(list === undefined ? {} : { contents: { run: found, list } }),
       });
       return { part, table };
     }),

@@ -1,6 +1,5 @@
 /** Hot-parameter aggregation, one file per concern; `feature.ts` puts them together. */
 export { type AggregationFeature, hotAggregation, isAggregation } from "./feature.ts";
-export { lookupTable } from "./floatlookup.ts";
 export {
   type AggregationOptions,
   type BlockMode,
