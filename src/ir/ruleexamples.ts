@@ -3,7 +3,7 @@ import { byPort, cellOf, inIngress, key, mark, note, optionalNote, use } from ".
 import { tnaRuleExamples } from "./tnaruleexamples.ts";
 import type { TnaCode } from "./tnarules.ts";
 
-/** A mistake and its cure, as the body of a feature's `build(p)`. A test runs both. */
+/** A mistake and its cure: the body of a feature's `build(p)`, or the default export of a program. A test runs both. */
 export interface RuleExample {
   /** Why it is refused. */
   readonly why: string;
@@ -11,8 +11,8 @@ export interface RuleExample {
   readonly right: string;
 }
 
-/** Examples for docs/errors.md, by code. */
-export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
+/** Examples for docs/errors.md, by code; each has one but what only a compiler finds. */
+export const ruleExamples: Readonly<Record<RuleCode | Exclude<TnaCode, "GP1899">, RuleExample>> = {
   GP1101: {
     why: "A plain number is a double: beyond 2^53 it may have been rounded before gradplane saw it.",
     wrong: 'const m = p.metadata("m", bit(64));\np.ingress("route", (s) => s.set(m, 0.5));',
@@ -34,6 +34,11 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: `${mark}const wide = p.metadata("wide", bit(16));\np.ingress("route", (s) => s.set(wide, mark));`,
     right: `${mark}const wide = p.metadata("wide", bit(16));\np.ingress("route", (s) => s.set(wide, mark.cast(bit(16))));`,
   },
+  GP1105: {
+    why: "Logical operators are for truths, arithmetic for numbers. The type checker says so, too.",
+    wrong: `${note}p.parser.state("start").extract(note);\np.ingress("route", (s) => s.if(p.valid(note).and(note.kind), (then) => then.drop()));`,
+    right: `${note}p.parser.state("start").extract(note);\np.ingress("route", (s) => s.if(p.valid(note).and(note.kind.ne(0)), (then) => then.drop()));`,
+  },
   GP1106: {
     why: "A cast between signs and widths at once has two readings in P4.",
     wrong: `${mark}const s = p.metadata("s", int(16));\np.ingress("route", (q) => q.set(s, mark.cast(int(16))));`,
@@ -48,6 +53,11 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     why: "The result would be 0 whatever the value; Tofino shifts by constants only.",
     wrong: `${mark}p.ingress("route", (s) => s.set(mark, mark.shiftLeft(8)));`,
     right: `${mark}p.ingress("route", (s) => s.set(mark, mark.shiftLeft(7)));`,
+  },
+  GP1109: {
+    why: "The identity is the fields themselves, side by side in a number of 8 bytes.",
+    wrong: `${mark}const wide = p.metadata("wide", bit(128));\np.ingress("route", (s) => s.hash(mark, { algorithm: "identity", fields: [wide], buckets: 16 }));`,
+    right: `${mark}const wide = p.metadata("wide", bit(128));\np.ingress("route", (s) => s.hash(mark, { algorithm: "crc16", fields: [wide], buckets: 16 }));`,
   },
   GP1110: {
     why: "There is nothing between the two.",
@@ -258,6 +268,11 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: `const c = p.control("marker", "ingress");\nc.apply((s) => s.invoke(c));${inIngress}`,
     right: `const c = p.control("marker", "ingress");\nc.apply((s) => s.drop());${inIngress}`,
   },
+  GP1504: {
+    why: "A packet for which nothing has chosen a port goes out of port 0 on v1model, and nowhere on Tofino.",
+    wrong: `${mark}p.ingress("route", (s) => s.if(mark.eq(0), (then) => then.exit()));`,
+    right: `${mark}p.ingress("route", (s) => s.if(mark.eq(0), (then) => {\n  then.drop();\n  then.exit();\n}));`,
+  },
   GP1505: {
     why: "A control belongs to ingress or to egress.",
     wrong:
@@ -289,6 +304,11 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     right:
       'const c = p.control("memory", "ingress");\nconst r = c.register("r", bit(32), 4);\nconst i = p.metadata("i", bit(2));\nc.apply((s) => s.update(r, { index: i, next: (old) => old.add(3) }));\np.ingress("route", (s) => s.invoke(c));',
   },
+  GP1602: {
+    why: "The cell is there while its update runs, and nowhere else: take what you need of it out through the update's output.",
+    wrong: `${cellOf("bit(8)")}${mark}let leaked = mark;\nc.apply((s) => {\n  s.update(r, { index: value(bit(2), 1), next: (old) => (leaked = old).add(1) });\n  s.set(mark, leaked);\n});${inIngress}`,
+    right: `${cellOf("bit(8)")}${mark}c.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1), output: ({ old }) => old, into: mark }));${inIngress}`,
+  },
   GP1603: {
     why: "Switches keep numbers.",
     wrong: `${cellOf("bool")}c.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old }));${inIngress}`,
@@ -306,6 +326,11 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     wrong: `const c = p.control("police", "ingress");\nconst m = c.meter("m", { size: 0, unit: "bytes" });\nconst colour = p.metadata("met", bit(2));\nc.apply((s) => {\n  s.meter(m, value(bit(32), 0), colour);\n  s.if(colour.eq(2), (then) => then.drop());\n});${inIngress}`,
     right: `const c = p.control("police", "ingress");\nconst m = c.meter("m", { size: 4, unit: "bytes" });\nconst colour = p.metadata("met", bit(2));\nc.apply((s) => {\n  s.meter(m, value(bit(32), 0), colour);\n  s.if(colour.eq(2), (then) => then.drop());\n});${inIngress}`,
   },
+  GP1606: {
+    why: "Compilers make a message of its own at each place, and the control plane knows one.",
+    wrong: `const c = p.control("teacher", "ingress");\n${mark}const seen = c.digest("seen", { mark: bit(8) });\nc.apply((s) => s.if(mark.eq(1), (then) => then.digest(seen, { mark }), (other) => other.digest(seen, { mark: 0 })));${inIngress}`,
+    right: `const c = p.control("teacher", "ingress");\n${mark}const told = p.metadata("told", bit(8));\nconst seen = c.digest("seen", { mark: bit(8) });\nc.apply((s) => {\n  s.if(mark.eq(1), (then) => then.set(told, mark), (other) => other.set(told, 0));\n  s.digest(seen, { mark: told });\n});${inIngress}`,
+  },
   GP1607: {
     why: "It reads the cell, writes back what it read, and tells nobody.",
     wrong:
@@ -317,6 +342,13 @@ export const ruleExamples: Partial<Record<RuleCode | TnaCode, RuleExample>> = {
     why: "A table's entries are the program's for ever, or the control plane's.",
     wrong: `${key}const entries = [{ key: { port: 3 }, run: go.with({ port: 1 }) }];\nconst t = c.table("t", { ${byPort}, actions: [go], size: 4, entries, initialEntries: entries });${use}`,
     right: `${key}const entries = [{ key: { port: 3 }, run: go.with({ port: 1 }) }];\nconst t = c.table("t", { ${byPort}, actions: [go], size: 4, entries });${use}`,
+  },
+  GP1702: {
+    why: "Routes lead to the groups of next hops, so something has to route.",
+    wrong:
+      'export default program("spread", { ports: 4, features: [ecmp({ groups: 4, members: 4, spray: "all" })] });',
+    right:
+      'export default program("spread", { ports: 4, features: [ipv4Forwarding(), ecmp({ groups: 4, members: 4, spray: "all" })] });',
   },
   GP1703: {
     why: "The packet would be lost without a trace.",

@@ -2,8 +2,32 @@ import { byPort, cellOf, inIngress, key, mark, note, optionalNote, use } from ".
 import type { RuleExample } from "./ruleexamples.ts";
 import type { TnaCode } from "./tnarules.ts";
 
+/** A table that matches a range of the field `size`. */
+function rangeOver(field: string): string {
+  return `const note = p.header(wireHeader("note", { ${field} }));
+p.parser.state("start").extract(note);
+const c = p.control("sorter", "ingress");
+const away = c.action("away", {}, (a) => a.drop());
+const t = c.table("t", { key: { size: inRange(note.size) }, actions: [away], size: 4 });${use}`;
+}
+
+/** Tables of which each chooses by the field that the one before has written. */
+function chained(length: number): string {
+  return `${note}p.parser.state("start").extract(note);
+const c = p.control("chain", "ingress");
+const field = Array.from({ length: ${length} }, (_, i) => p.metadata("field_" + i, bit(16)));
+const tables = field.slice(1).map((next, i) => {
+  const hop = c.action("hop_" + i, { to: bit(16) }, (a, { to }) => a.set(next, to));
+  return c.table("table_" + i, { key: { was: exactly(field[i]) }, actions: [hop], size: 64 });
+});
+c.apply((s) => {
+  for (const t of tables) s.apply(t);
+  s.if(field[${length - 1}].eq(7), (then) => then.set(note.kind, 1));
+});${inIngress}`;
+}
+
 /** Examples for docs/errors.md of what Tofino lacks, by code. */
-export const tnaRuleExamples: Partial<Record<TnaCode, RuleExample>> = {
+export const tnaRuleExamples: Readonly<Record<Exclude<TnaCode, "GP1899">, RuleExample>> = {
   GP1801: {
     why: "The cell is updated by one operation on it and one value of the packet.",
     wrong:
@@ -16,12 +40,22 @@ export const tnaRuleExamples: Partial<Record<TnaCode, RuleExample>> = {
     wrong: `${cellOf("bit(32)")}const kind = p.metadata("kind", bit(8));\nc.apply((s) => {\n  const add = (n) => (then) => then.update(r, { index: value(bit(2), 1), next: (old) => old.add(n) });\n  s.if(kind.eq(1), add(1), (a) => a.if(kind.eq(2), add(2), (b) => b.if(kind.eq(3), add(3), (d) => d.if(kind.eq(4), add(4), add(5)))));\n});${inIngress}`,
     right: `${cellOf("bit(32)")}const kind = p.metadata("kind", bit(8));\nc.apply((s) => s.update(r, { index: value(bit(2), 1), next: (old) => old.add(1) }));${inIngress}`,
   },
+  GP1803: {
+    why: "What stands before a stage's tables compares numbers with a sign up to 32 bits.",
+    wrong: `const balance = p.metadata("balance", int(48));\np.ingress("route", (s) => s.if(balance.lt(-5), (then) => then.drop()));`,
+    right: `const balance = p.metadata("balance", int(32));\np.ingress("route", (s) => s.if(balance.lt(-5), (then) => then.drop()));`,
+  },
   GP1804: {
     why: "Tofino begins with a packet before all of it has come, and does not know how long it is.",
     wrong:
       'const length = p.metadata("length", bit(32));\np.ingress("route", (s) => s.set(length, intrinsic.packet_length));',
     right:
       'const length = p.metadata("length", bit(16));\nconst ip = p.header(wireHeader("ip", { total_len: 16 }));\np.parser.state("start").extract(ip);\np.ingress("route", (s) => s.set(length, ip.total_len));',
+  },
+  GP1805: {
+    why: "Tofino's ports have numbers by pipe, and the controller's own is 192, or 64 by Ethernet.",
+    wrong: 'export default program("edge", { ports: 16, cpuPort: 510, features: [ipv4Forwarding()] });',
+    right: 'export default program("edge", { ports: 16, cpuPort: 192, features: [ipv4Forwarding()] });',
   },
   GP1806: {
     why: "The second step waits for the first, so the action takes two stages, and a table is in one.",
@@ -172,6 +206,16 @@ export const tnaRuleExamples: Partial<Record<TnaCode, RuleExample>> = {
     wrong: `${mark}p.ingress("route", (s) => s.if(mark.eq(0), (then) => {\n  then.set(mark, 1);\n  then.recirculate([mark]);\n  then.exit();\n}));`,
     right: `${note}p.parser.state("start").extract(note);\np.ingress("route", (s) => s.if(note.kind.eq(0), (then) => {\n  then.set(note.kind, 1);\n  then.recirculate();\n  then.exit();\n}));`,
   },
+  GP1850: {
+    why: "Each table reads what the one before wrote, so each needs a stage behind it, and Tofino 1 has 12.",
+    wrong: chained(14),
+    right: chained(8),
+  },
+  GP1860: {
+    why: "A table's counter is counted by its actions, and NoAction does nothing.",
+    wrong: `${note}p.parser.state("start").extract(note);\nconst c = p.control("sorter", "ingress");\nconst step = c.action("step", {}, (a) => a.set(note.kind, 1));\nconst nothing = { kind: "action", name: NO_ACTION };\nconst t = c.table("t", { ${byPort}, actions: [step, nothing], size: 4, counter: "hits" });${use}`,
+    right: `${note}p.parser.state("start").extract(note);\nconst c = p.control("sorter", "ingress");\nconst step = c.action("step", {}, (a) => a.set(note.kind, 1));\nconst nothing = c.action("nothing", {}, () => {});\nconst t = c.table("t", { ${byPort}, actions: [step, nothing], size: 4, counter: "hits" });${use}`,
+  },
   GP1861: {
     why: "A sum goes over two containers of 32 bits at most; one that saturates stays in one.",
     wrong: 'const t = p.metadata("t", bit(48));\np.ingress("route", (s) => s.set(t, t.addSat(1)));',
@@ -186,5 +230,10 @@ export const tnaRuleExamples: Partial<Record<TnaCode, RuleExample>> = {
     why: "A profile keeps data, and there are none.",
     wrong: `const c = p.control("sorter", "ingress");\nconst away = c.action("away", {}, (a) => a.drop());\nconst hops = c.actionProfile("hops", { size: 16 });\nconst t = c.table("t", { ${byPort}, actions: [away], size: 4, implementation: hops });${use}`,
     right: `${key}const hops = c.actionProfile("hops", { size: 16 });\nconst t = c.table("t", { ${byPort}, actions: [go], size: 4, implementation: hops });${use}`,
+  },
+  GP1864: {
+    why: "Ranges are compared in groups of four bits, of which a key has four.",
+    wrong: rangeOver("size: 32"),
+    right: rangeOver("size: 16"),
   },
 };

@@ -111,7 +111,7 @@ export const tnaRules = {
   ),
   GP1899: error(
     "refused by Tofino's own compiler",
-    "what it says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",
+    "only build --verify finds this: what the compiler says of the emitted P4 is about the thing at this place: make it smaller or simpler, or build for v1model",
   ),
   GP1841: error(
     "hash that Tofino does not compute",

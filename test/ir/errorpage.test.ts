@@ -11,8 +11,10 @@ const names = Object.keys(gradplane);
 
 /** What the checks say of a snippet of the page, and Tofino's when those find nothing. */
 function codesOf(snippet: string): readonly string[] {
-  const build = new Function("p", ...names, snippet);
-  const made = () => small((p) => build(p, ...names.map((n) => Reflect.get(gradplane, n))));
+  const values = names.map((n) => Reflect.get(gradplane, n));
+  const isWhole = snippet.includes("export default ");
+  const build = new Function("p", ...names, snippet.replace("export default ", "return "));
+  const made = () => (isWhole ? build(undefined, ...values) : small((p) => build(p, ...values)));
   const found = codes(made);
   return found.length > 0 ? found : checkTna(made().ir).map((d) => d.code);
 }
