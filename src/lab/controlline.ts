@@ -37,7 +37,7 @@ export function labClock(lab: Lab): Clock {
 }
 
 /** What a client without metadata is for a server. */
-const NO_HEADERS = { header: () => undefined };
+const NO_HEADERS = { header: () => undefined, isEnded: false };
 
 /** A call that has not ended, for whom it can be broken. */
 interface Open {
@@ -159,10 +159,12 @@ export class LabTransport implements Transport {
       if (call === undefined) return;
       this.#line.toSwitch((methods) => {
         const found = methods.get(method.path);
-        let answer: Uint8Array;
+        let answer: Uint8Array | Promise<Uint8Array>;
         try {
           if (found?.kind !== "unary") throw new RangeError(`${method.path} is no unary call`);
           answer = found.answer(bytes, NO_HEADERS);
+          // Servers without a socket have no turns.
+          if (answer instanceof Promise) throw new RangeError(`${method.path} does not answer at once`);
         } catch (error) {
           this.#line.toClient(this, () => call.fail(statusError(error)));
           return;

@@ -105,7 +105,9 @@ export class TestSwitch {
 
   /** Reads entities, in the program's names. @throws what the server would answer */
   read(entity: Entity): NamedEntity[] {
-    return this.#state.read(entity).map((found) => nameEntity(this.#schema, create(EntityMessage, found)));
+    return Array.from(this.#state.read(entity), (found) =>
+      nameEntity(this.#schema, create(EntityMessage, found)),
+    );
   }
 
   // ---------------------------------------------------------------- packets

@@ -123,7 +123,7 @@ describe("parse value sets", () => {
     state.write(set([member("01", "02")]));
     state.write(set([member("03", "04"), member("05", "06")]));
     expect(program.valueSets.get("parser.types")).toEqual([(3n << 12n) | 4n, (5n << 12n) | 6n]);
-    const all = state.read(rawEntity({ case: "valueSetEntry", value: {} }));
+    const all = [...state.read(rawEntity({ case: "valueSetEntry", value: {} }))];
     expect(all.map(({ entity }) => entity?.value)).toEqual([
       { valueSetId: SET, members: [member("03", "04"), member("05", "06")] },
     ]);

@@ -380,7 +380,7 @@ describe("any sequence of writes", () => {
             .entries("ingress.acl")
             .map((entry) => (entry.action.kind === "action" ? entry.action.action : ""));
           expect(installed.sort()).toEqual([...model.values()].sort());
-          expect(state.read(builder.allEntries("acl"))).toHaveLength(model.size);
+          expect([...state.read(builder.allEntries("acl"))]).toHaveLength(model.size);
         }
       }),
     );

@@ -6,8 +6,8 @@ import { Entity, ReadResponse, Update, WriteRequest } from "../../src/p4runtime/
 import { Schema } from "../../src/p4runtime/schema.ts";
 import { ProgramState } from "../../src/switch/p4runtime/program-state.ts";
 import { ReadAnswer } from "../../src/switch/p4runtime/read-answer.ts";
+import { readWriteRequest } from "../../src/switch/p4runtime/request-bytes.ts";
 import { statusOf } from "../../src/switch/p4runtime/status.ts";
-import { readWriteRequest } from "../../src/switch/p4runtime/write-request.ts";
 import { MemoryProgram } from "./memory-target.ts";
 import { PROGRAM } from "./program.ts";
 
@@ -149,11 +149,13 @@ describe("entries that are read straight from their rows", () => {
         ];
         for (const one of wanted) {
           const request = create(Entity, one);
-          const answer = new ReadAnswer();
-          state.readInto(request, answer);
-          const entities = state.read(request);
+          const responses: Uint8Array[] = [];
+          const answer = new ReadAnswer((response) => responses.push(response));
+          for (const _ of state.readInto(request, answer));
+          answer.finish();
+          const entities = [...state.read(request)];
           entries += entities.length;
-          expect(Buffer.concat(answer.finish())).toEqual(Buffer.from(encode(ReadResponse, { entities })));
+          expect(Buffer.concat(responses)).toEqual(Buffer.from(encode(ReadResponse, { entities })));
         }
       }),
     );
@@ -161,15 +163,18 @@ describe("entries that are read straight from their rows", () => {
   });
 
   it("come in responses that clients take, however many there are", () => {
-    const answer = new ReadAnswer();
+    const responses: Uint8Array[] = [];
+    const answer = new ReadAnswer((response) => responses.push(response));
     const value = { tableId: 1, metadata: new Uint8Array(100_000) };
     for (let n = 0; n < 100; n++) answer.entity({ entity: { case: "tableEntry", value } });
-    const responses = answer.finish();
+    answer.finish();
     expect(responses.length).toBeGreaterThan(20);
     for (const response of responses) expect(response.length).toBeLessThan(1_000_000);
     const entities = responses.flatMap((response) => decode(ReadResponse, response).entities);
     expect(entities.length).toBe(100);
-    expect(new ReadAnswer().finish()).toEqual([]);
+    const empty = new ReadAnswer((response) => responses.push(response));
+    empty.finish();
+    expect([responses.length, empty.responses]).toEqual([answer.responses, 0]);
   });
 });
 

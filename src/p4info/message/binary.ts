@@ -4,7 +4,10 @@ import type { EnumType, Field, Init, MessageType, Properties, ScalarKind } from 
 import { fieldValue, isProperties, NO_ELEMENTS, NO_ENTRIES } from "./descriptor.ts";
 import { MessageError } from "./error.ts";
 
-type Reader = protobuf.BinaryReader;
+interface Reader {
+  readonly bytes: protobuf.BinaryReader;
+  fieldsLeft: number;
+}
 
 /** Wire types of the encoding. */
 const VARINT = 0;
@@ -29,14 +32,20 @@ export function encode<T extends object>(type: MessageType<T>, message: Init<NoI
 /**
  * Read a message from its binary form. Unknown fields are passed over, as proto3 asks; all bytes are copied, so `bytes` may be reused.
  *
- * @throws MessageError with code `malformed` when the bytes are not an encoding of the message.
+ * @param mostFields that are read, those of messages in the message included; more are an error. From strangers a message may be small and yet
+ * mean very many objects.
+ * @throws MessageError with code `malformed` when the bytes are not an encoding of the message, `too-many-fields` when there are more than asked for.
  */
-export function decode<T extends object>(type: MessageType<T>, bytes: Uint8Array): T {
+export function decode<T extends object>(
+  type: MessageType<T>,
+  bytes: Uint8Array,
+  mostFields = Number.POSITIVE_INFINITY,
+): T {
   const message = emptyMessage(type);
   try {
     // A plain view: of a Buffer the reader would hand out slices that share its memory.
     const view = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    readMessage(type, message, new protobuf.BinaryReader(view), 0);
+    readMessage(type, message, { bytes: new protobuf.BinaryReader(view), fieldsLeft: mostFields }, 0);
   } catch (error) {
     if (error instanceof MessageError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -208,23 +217,30 @@ function readMessage(
 ): void {
   if (depth > MAX_DEPTH)
     throw new MessageError("malformed", type.typeName, `nested deeper than ${MAX_DEPTH} messages`);
-  while (reader.nextField()) {
-    const field = type.fieldByNumber(reader.getFieldNumber());
+  while (reader.bytes.nextField()) {
+    countFields(type, reader, 1);
+    const field = type.fieldByNumber(reader.bytes.getFieldNumber());
     // A known number with another wire type counts as unknown, as in other implementations.
-    if (field === undefined || !fitsWireType(field, reader.getWireType())) {
-      reader.skipField();
+    if (field === undefined || !fitsWireType(field, reader.bytes.getWireType())) {
+      reader.bytes.skipField();
       continue;
     }
     if (field.cardinality === "map") {
-      readMapEntry(field, record(message, field.name), reader, depth);
+      readMapEntry(type, field, record(message, field.name), reader, depth);
     } else if (field.cardinality === "repeated") {
-      readElement(field, list(message, field.name), reader, depth);
+      readElement(type, field, list(message, field.name), reader, depth);
     } else {
       const value = readValue(field, fieldValue(message, field), reader, depth);
       if (field.oneof === undefined) message[field.name] = value;
       else message[field.oneof] = { case: field.name, value };
     }
   }
+}
+
+function countFields(type: MessageType<object>, reader: Reader, count: number): void {
+  reader.fieldsLeft -= count;
+  if (reader.fieldsLeft < 0)
+    throw new MessageError("too-many-fields", type.typeName, "the message has too many fields");
 }
 
 function fitsWireType(field: Field, wireType: number): boolean {
@@ -235,17 +251,25 @@ function fitsWireType(field: Field, wireType: number): boolean {
   return wireType === VARINT || (wireType === DELIMITED && field.cardinality === "repeated");
 }
 
-function readElement(field: Field, elements: unknown[], reader: Reader, depth: number): void {
-  if (field.type.kind === "scalar" && field.type.scalar === "uint32" && reader.isDelimited()) {
-    const bytes = reader.readBytes();
+function readElement(
+  type: MessageType<object>,
+  field: Field,
+  elements: unknown[],
+  reader: Reader,
+  depth: number,
+): void {
+  if (field.type.kind === "scalar" && field.type.scalar === "uint32" && reader.bytes.isDelimited()) {
+    const bytes = reader.bytes.readBytes();
     // A packed list is the varints one after the other.
-    for (const element of unpackUint32(bytes)) elements.push(element);
+    const unpacked = unpackUint32(bytes, reader.fieldsLeft);
+    countFields(type, reader, unpacked.length);
+    for (const element of unpacked) elements.push(element);
     return;
   }
   elements.push(readValue(field, undefined, reader, depth));
 }
 
-function unpackUint32(bytes: Uint8Array): number[] {
+function unpackUint32(bytes: Uint8Array, most: number): number[] {
   const values: number[] = [];
   for (let at = 0; at < bytes.length; ) {
     let value = 0;
@@ -259,20 +283,29 @@ function unpackUint32(bytes: Uint8Array): number[] {
       shift += 7;
     } while (byte & 0x80);
     values.push(value);
+    // The caller says what is wrong.
+    if (values.length > most) break;
   }
   return values;
 }
 
-function readMapEntry(field: Field, entries: Record<string, unknown>, reader: Reader, depth: number): void {
+function readMapEntry(
+  type: MessageType<object>,
+  field: Field,
+  entries: Record<string, unknown>,
+  reader: Reader,
+  depth: number,
+): void {
   let key = "";
   let value: unknown;
-  reader.readMessage({}, () => {
-    while (reader.nextField()) {
-      const no = reader.getFieldNumber();
-      if (no === 1 && reader.isDelimited()) key = reader.readString();
-      else if (no === 2 && fitsWireType(field, reader.getWireType())) {
+  reader.bytes.readMessage({}, () => {
+    while (reader.bytes.nextField()) {
+      countFields(type, reader, 1);
+      const no = reader.bytes.getFieldNumber();
+      if (no === 1 && reader.bytes.isDelimited()) key = reader.bytes.readString();
+      else if (no === 2 && fitsWireType(field, reader.bytes.getWireType())) {
         value = readValue(field, value, reader, depth + 1);
-      } else reader.skipField();
+      } else reader.bytes.skipField();
     }
   });
   if (value === undefined && field.type.kind === "message") value = emptyMessage(field.type.message);
@@ -286,30 +319,30 @@ function readValue(field: Field, before: unknown, reader: Reader, depth: number)
   switch (kind.kind) {
     case "message": {
       const value = isProperties(before) ? { ...before } : emptyMessage(kind.message);
-      reader.readMessage(value, () => readMessage(kind.message, value, reader, depth + 1));
+      reader.bytes.readMessage(value, () => readMessage(kind.message, value, reader, depth + 1));
       return value;
     }
     case "enum": {
-      const number = reader.readEnum();
+      const number = reader.bytes.readEnum();
       return kind.enum.nameOf(number) ?? number;
     }
     case "scalar":
       switch (kind.scalar) {
         case "int32":
-          return reader.readInt32();
+          return reader.bytes.readInt32();
         case "uint32":
-          return reader.readUint32();
+          return reader.bytes.readUint32();
         case "int64":
-          return BigInt(reader.readInt64String());
+          return BigInt(reader.bytes.readInt64String());
         case "uint64":
-          return BigInt(reader.readUint64String());
+          return BigInt(reader.bytes.readUint64String());
         case "bool":
-          return reader.readBool();
+          return reader.bytes.readBool();
         case "string":
-          return reader.readString();
+          return reader.bytes.readString();
         case "bytes":
           // The reader copies.
-          return reader.readBytes();
+          return reader.bytes.readBytes();
       }
   }
 }

@@ -4,6 +4,8 @@ export type MessageErrorCode =
   | "invalid-value"
   /** The bytes are not an encoding of the message. */
   | "malformed"
+  /** There are more fields in the bytes than are to be read. */
+  | "too-many-fields"
   /** The text is not an encoding of the message; `line` and `column` say where. */
   | "syntax";
 

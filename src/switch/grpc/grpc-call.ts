@@ -7,6 +7,8 @@ import { framedMessage, MessageReader, noMemory, type RequestMemory } from "./me
 export interface CallInfo {
   /** A header of the request (metadata of the client), by its name in lower case. */
   header(name: string): string | undefined;
+  /** True when nothing can be sent any more: the call was ended, or the client is gone. */
+  readonly isEnded: boolean;
 }
 
 /** A call that is answered with any number of messages. */
@@ -19,8 +21,6 @@ export interface StreamingCall extends CallInfo {
   whenDrained(): Promise<void>;
   /** End the call. Nothing can be sent afterwards. */
   end(status: GrpcStatus): void;
-  /** True when nothing can be sent any more: the call was ended, or the client is gone. */
-  readonly isEnded: boolean;
 }
 
 /** How a server hears of a call with messages from both sides. */
@@ -34,7 +34,10 @@ export interface BidiListener {
 
 /** A method by how many messages go in each direction. What a handler throws becomes the call's status. */
 export type GrpcMethod =
-  | { readonly kind: "unary"; readonly answer: (request: Uint8Array, call: CallInfo) => Uint8Array }
+  | {
+      readonly kind: "unary";
+      readonly answer: (request: Uint8Array, call: CallInfo) => Uint8Array | Promise<Uint8Array>;
+    }
   | {
       readonly kind: "serverStreaming";
       readonly answer: (request: Uint8Array, call: StreamingCall) => void | Promise<void>;
@@ -194,14 +197,23 @@ export class GrpcCall implements StreamingCall, StreamListener {
     }
     this.#guard(() => {
       if (method.kind === "unary") {
-        this.send(method.answer(request, this));
-        this.end(okStatus);
+        const answer = method.answer(request, this);
+        if (answer instanceof Promise) answer.then(this.#answered, this.#failed);
+        else this.#answered(answer);
         return;
       }
-      const done = method.answer(request, this);
-      if (done !== undefined) done.catch((error: unknown) => this.end(this.#statusOf(error, this)));
+      method.answer(request, this)?.catch(this.#failed);
     });
   }
+
+  readonly #answered = (answer: Uint8Array): void => {
+    this.send(answer);
+    this.end(okStatus);
+  };
+
+  readonly #failed = (error: unknown): void => {
+    this.end(this.#statusOf(error, this));
+  };
 
   cancelled(): void {
     this.#isEnded = true;

@@ -1,8 +1,9 @@
 import { Code } from "../../p4runtime/code.ts";
 import type { CallInfo } from "../grpc/grpc-call.ts";
 import type { GrpcStatus } from "../grpc/grpc-status.ts";
-import { batchStatus, MAX_BATCH } from "./error-details.ts";
-import { StatusError, statusOf } from "./status.ts";
+import type { Steps } from "./access-queue.ts";
+import { batchStatus } from "./error-details.ts";
+import { type StatusError, statusOf } from "./status.ts";
 
 /** Members of a batch failed: one result per member, undefined for those that went well. */
 export class BatchError extends Error {
@@ -28,13 +29,14 @@ export function attempt(action: () => void): StatusError | undefined {
   }
 }
 
-/** @throws StatusError RESOURCE_EXHAUSTED when a batch is so large that its errors would not fit into one answer */
-export function checkBatch(count: number, what: string): void {
-  if (count > MAX_BATCH)
-    throw new StatusError(
-      Code.RESOURCE_EXHAUSTED,
-      `the request has ${count} ${what}, but at most ${MAX_BATCH} are taken at once, so that their errors fit into one answer; split it`,
-    );
+/** `attempt` for something that is done in steps. */
+export function* attemptSteps(steps: Steps<void>): Steps<StatusError | undefined> {
+  try {
+    yield* steps;
+    return undefined;
+  } catch (error) {
+    return statusOf(error);
+  }
 }
 
 /** gRPC for Node, which our own client is made with, takes headers of any size that HTTP/2 does. */

@@ -72,10 +72,10 @@ export class BoundTable {
         : undefined;
   }
 
-  /** Fill the key. @throws SwitchRuntimeError when a value is too wide for the switch */
-  fillKey(match: readonly (Match | undefined)[], priority: number): EntryKey {
-    this.key.fill(this.schema.name, match.map(fieldOf), priority);
-    return this.key;
+  /** Fill the key, or another of this table's layout. @throws SwitchRuntimeError when a value is too wide for the switch */
+  fillKey(match: readonly (Match | undefined)[], priority: number, key = this.key): EntryKey {
+    key.fill(this.schema.name, match.map(fieldOf), priority);
+    return key;
   }
 
   /** @throws SwitchRuntimeError when an argument is too wide for the switch */

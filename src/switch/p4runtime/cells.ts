@@ -56,18 +56,17 @@ export class CellStore {
     const indices = indicesOf(counter, message.index);
     if (message.data === undefined) return;
     const value = counterValue(message.data);
-    for (const index of indices) this.#program.writeCounter(counter, index, value);
+    for (let i = indices.first; i < indices.end; i++) this.#program.writeCounter(counter, i, value);
   }
 
-  readCounters(message: CounterEntry): Init<CounterEntry>[] {
+  /** @throws StatusError before the first cell or not at all */
+  readCounters(message: CounterEntry): Iterable<Init<CounterEntry>> {
     const counters = this.#selected(this.#schema.counters, "counter", message.counterId);
-    return counters.flatMap((counter) =>
-      indicesOf(counter, message.counterId === 0 ? undefined : message.index).map((index) => ({
-        counterId: counter.id,
-        index: { index: BigInt(index) },
-        data: counterData(this.#program.readCounter(counter, index)),
-      })),
-    );
+    return eachCell(counters, message.counterId === 0 ? undefined : message.index, (counter, index) => ({
+      counterId: counter.id,
+      index: { index: BigInt(index) },
+      data: counterData(this.#program.readCounter(counter, index)),
+    }));
   }
 
   writeMeter(type: Update_Type, message: MeterEntry): void {
@@ -78,21 +77,21 @@ export class CellStore {
     const rates = message.config === undefined ? undefined : meterRates(meter, message.config);
     const configs = this.#meterConfigs.get(meter.id) ?? new Map<number, MeterConfig>();
     this.#meterConfigs.set(meter.id, configs);
-    for (const index of indices) {
+    for (let index = indices.first; index < indices.end; index++) {
       this.#program.writeMeter(meter, index, rates);
       if (message.config === undefined) configs.delete(index);
       else configs.set(index, message.config);
     }
   }
 
-  readMeters(message: MeterEntry): Init<MeterEntry>[] {
-    return this.#selected(this.#schema.meters, "meter", message.meterId).flatMap((meter) =>
-      indicesOf(meter, message.meterId === 0 ? undefined : message.index).map((index) => ({
-        meterId: meter.id,
-        index: { index: BigInt(index) },
-        config: this.#meterConfigs.get(meter.id)?.get(index),
-      })),
-    );
+  /** @throws StatusError before the first cell or not at all */
+  readMeters(message: MeterEntry): Iterable<Init<MeterEntry>> {
+    const meters = this.#selected(this.#schema.meters, "meter", message.meterId);
+    return eachCell(meters, message.meterId === 0 ? undefined : message.index, (meter, index) => ({
+      meterId: meter.id,
+      index: { index: BigInt(index) },
+      config: this.#meterConfigs.get(meter.id)?.get(index),
+    }));
   }
 
   writeRegister(type: Update_Type, message: RegisterEntry): void {
@@ -107,22 +106,21 @@ export class CellStore {
     if (message.data?.data?.case !== "bitstring")
       throw invalidArgument(`register ${register.name}: the data must be a bitstring of ${bitwidth} bits`);
     const value = registerValue(register, bitwidth, message.data.data.value);
-    for (const index of indices) this.#program.writeRegister(register, index, value);
+    for (let i = indices.first; i < indices.end; i++) this.#program.writeRegister(register, i, value);
   }
 
-  readRegisters(message: RegisterEntry): Init<RegisterEntry>[] {
-    return this.#selected(this.#schema.registers, "register", message.registerId).flatMap((register) => {
-      const bitwidth = plainWidth(register);
-      return indicesOf(register, message.registerId === 0 ? undefined : message.index).map((index) => ({
+  /** @throws StatusError before the first cell or not at all */
+  readRegisters(message: RegisterEntry): Iterable<Init<RegisterEntry>> {
+    const registers = this.#selected(this.#schema.registers, "register", message.registerId);
+    const widths = new Map(registers.map((register) => [register, plainWidth(register)]));
+    return eachCell(registers, message.registerId === 0 ? undefined : message.index, (register, index) => {
+      const cell = this.#program.readRegister(register, index);
+      const value = registerBytes(register, widths.get(register) ?? 0, cell);
+      return {
         registerId: register.id,
         index: { index: BigInt(index) },
-        data: {
-          data: {
-            case: "bitstring" as const,
-            value: registerBytes(register, bitwidth, this.#program.readRegister(register, index)),
-          },
-        },
-      }));
+        data: { data: { case: "bitstring" as const, value } },
+      };
     });
   }
 
@@ -153,16 +151,36 @@ function existing<T>(object: T | undefined, noun: string, id: number): T {
     : notFound(`there is no ${noun} with id 0x${id.toString(16)}`);
 }
 
+type CellArray = Named & { readonly size: number };
+
+interface Indices {
+  readonly first: number;
+  /** The one behind the last. */
+  readonly end: number;
+}
+
+/** What the cells at one index give, or all cells when it is absent. @throws StatusError at once, as `indicesOf` */
+function eachCell<Cells extends CellArray, T>(
+  arrays: readonly Cells[],
+  index: Index | undefined,
+  read: (array: Cells, index: number) => T,
+): Iterable<T> {
+  const all = arrays.map((array) => ({ array, ...indicesOf(array, index) }));
+  return (function* () {
+    for (const { array, first, end } of all) for (let i = first; i < end; i++) yield read(array, i);
+  })();
+}
+
 /** One index, or all when it is absent. @throws StatusError INVALID_ARGUMENT when it is negative, OUT_OF_RANGE when it is too large */
-function indicesOf(array: Named & { readonly size: number }, index: Index | undefined): readonly number[] {
-  if (index === undefined) return Array.from({ length: array.size }, (_, cell) => cell);
+function indicesOf(array: CellArray, index: Index | undefined): Indices {
+  if (index === undefined) return { first: 0, end: array.size };
   if (index.index < 0n) throw invalidArgument(`${array.name}: index ${index.index} is negative`);
   if (index.index >= BigInt(array.size))
     throw new StatusError(
       Code.OUT_OF_RANGE,
       `${array.name}: index ${index.index} is not below its size ${array.size}`,
     );
-  return [Number(index.index)];
+  return { first: Number(index.index), end: Number(index.index) + 1 };
 }
 
 function plainWidth(register: RegisterSchema): number {

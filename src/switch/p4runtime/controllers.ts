@@ -1,4 +1,4 @@
-import { decode, encode } from "../../p4info/message/binary.ts";
+import { encode } from "../../p4info/message/binary.ts";
 import type { Init } from "../../p4info/message/descriptor.ts";
 import { Code } from "../../p4runtime/code.ts";
 import {
@@ -17,6 +17,7 @@ import { decodePacketIn, encodePacketOut } from "./packet-header.ts";
 import { PiArbitration } from "./pi-arbitration.ts";
 import type { ServerProfile } from "./profile.ts";
 import type { ProgramState } from "./program-state.ts";
+import { decodeRequest } from "./request-bytes.ts";
 import { StatusError, statusOf, unimplemented } from "./status.ts";
 
 /** What streams have to do with beside each other. */
@@ -61,7 +62,7 @@ export class Controllers {
     this.#streams.set(id, call);
     return {
       message: (bytes) => {
-        const message = decode(StreamMessageRequest, bytes);
+        const message = decodeRequest(StreamMessageRequest, bytes);
         if (this.#streams.has(id)) this.#message(id, call, message);
       },
       halfClosed: () => {

@@ -16,6 +16,7 @@ import {
   ValueSetEntry,
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import type { Schema, TableSchema } from "../../p4runtime/schema.ts";
+import type { Steps } from "./access-queue.ts";
 import { CellStore, counterData, counterValue, meterRates } from "./cells.ts";
 import { DigestStore } from "./digest-store.ts";
 import { idleMessage } from "./entry-messages.ts";
@@ -112,51 +113,55 @@ export class ProgramState {
   /**
    * The entities that a read request selects.
    *
-   * @throws StatusError, EntityError or TargetError
+   * @throws StatusError, EntityError or TargetError, before the first entity or not at all
    */
-  read(request: Entity): Init<Entity>[] {
+  read(request: Entity): Iterable<Init<Entity>> {
     const entity = request.entity;
     if (entity === undefined) throw invalidArgument("the entity to read is empty");
     switch (entity.case) {
       case "tableEntry":
-        return this.#tables.read(entity.value).map((value) => wrap({ case: "tableEntry", value }));
+        return each(this.#tables.read(entity.value), (value) => ({ case: "tableEntry", value }));
       case "actionProfileMember":
-        return this.#profiles
-          .readMembers(entity.value)
-          .map((value) => wrap({ case: "actionProfileMember", value }));
+        return each(this.#profiles.readMembers(entity.value), (value) => ({
+          case: "actionProfileMember",
+          value,
+        }));
       case "actionProfileGroup":
-        return this.#profiles
-          .readGroups(entity.value)
-          .map((value) => wrap({ case: "actionProfileGroup", value }));
+        return each(this.#profiles.readGroups(entity.value), (value) => ({
+          case: "actionProfileGroup",
+          value,
+        }));
       case "counterEntry":
-        return this.#cells.readCounters(entity.value).map((value) => wrap({ case: "counterEntry", value }));
+        return each(this.#cells.readCounters(entity.value), (value) => ({ case: "counterEntry", value }));
       case "meterEntry":
-        return this.#cells.readMeters(entity.value).map((value) => wrap({ case: "meterEntry", value }));
+        return each(this.#cells.readMeters(entity.value), (value) => ({ case: "meterEntry", value }));
       case "registerEntry":
-        return this.#cells.readRegisters(entity.value).map((value) => wrap({ case: "registerEntry", value }));
+        return each(this.#cells.readRegisters(entity.value), (value) => ({ case: "registerEntry", value }));
       case "directCounterEntry":
-        return this.#readDirectCounters(entity.value).map((value) =>
-          wrap({ case: "directCounterEntry", value }),
-        );
+        return each(this.#readDirectCounters(entity.value), (value) => ({
+          case: "directCounterEntry",
+          value,
+        }));
       case "directMeterEntry":
-        return this.#readDirectMeters(entity.value).map((value) => wrap({ case: "directMeterEntry", value }));
+        return each(this.#readDirectMeters(entity.value), (value) => ({ case: "directMeterEntry", value }));
       case "packetReplicationEngineEntry":
-        return this.#replication
-          .read(entity.value)
-          .map((value) => wrap({ case: "packetReplicationEngineEntry", value }));
+        return each(this.#replication.read(entity.value), (value) => ({
+          case: "packetReplicationEngineEntry",
+          value,
+        }));
       case "digestEntry":
-        return this.digests.read(entity.value).map((value) => wrap({ case: "digestEntry", value }));
+        return each(this.digests.read(entity.value), (value) => ({ case: "digestEntry", value }));
       case "valueSetEntry":
-        return this.#valueSets.read(entity.value).map((value) => wrap({ case: "valueSetEntry", value }));
+        return each(this.#valueSets.read(entity.value), (value) => ({ case: "valueSetEntry", value }));
       default:
         throw unimplemented(`${entity.case} is not supported`);
     }
   }
 
   /** `read`, into an answer. @throws as `read`; then nothing was added */
-  readInto(request: Entity, answer: ReadAnswer): void {
-    if (request.entity?.case === "tableEntry") this.#tables.readInto(request.entity.value, answer);
-    else for (const entity of this.read(request)) answer.entity(entity);
+  *readInto(request: Entity, answer: ReadAnswer): Steps<void> {
+    if (request.entity?.case === "tableEntry") yield* this.#tables.readInto(request.entity.value, answer);
+    else yield* answer.entities(this.read(request), (entity) => entity);
   }
 
   /** True when some table can have entries with an idle timeout. */
@@ -316,15 +321,14 @@ export class ProgramState {
     if (message.data !== undefined) entry.setCounter(counterValue(message.data));
   }
 
-  #readDirectCounters(message: DirectCounterEntry): Init<DirectCounterEntry>[] {
+  #readDirectCounters(message: DirectCounterEntry): Iterable<Init<DirectCounterEntry>> {
     const key = keyOf(message.tableEntry);
     const ids = this.#tableIds(key, (table) => table.directCounter !== undefined);
-    return ids.flatMap((tableId) => {
+    const found = ids.map((tableId) => {
       this.#expectCounter(this.#tables.table(tableId));
-      return this.#tables
-        .select({ ...key, tableId })
-        .map((found) => ({ tableEntry: found.key, data: counterData(found.entry.counter) }));
+      return this.#tables.select({ ...key, tableId });
     });
+    return eachOf(found, ({ key: tableEntry, entry }) => ({ tableEntry, data: counterData(entry.counter) }));
   }
 
   #writeDirectMeter(type: Update_Type, message: DirectMeterEntry): void {
@@ -337,16 +341,15 @@ export class ProgramState {
     this.#tables.setMeter(this.#tables.selectOne(key), rates, message.config);
   }
 
-  #readDirectMeters(message: DirectMeterEntry): Init<DirectMeterEntry>[] {
+  #readDirectMeters(message: DirectMeterEntry): Iterable<Init<DirectMeterEntry>> {
     const key = keyOf(message.tableEntry);
     const ids = this.#tableIds(key, (table) => table.directMeter !== undefined);
-    return ids.flatMap((tableId) => {
+    const found = ids.map((tableId) => {
       const table = this.#tables.table(tableId);
       if (table.directMeter === undefined) throw invalidArgument(`table ${table.name} has no direct meter`);
-      return this.#tables
-        .select({ ...key, tableId })
-        .map((found) => ({ tableEntry: found.key, config: found.meterConfig }));
+      return this.#tables.select({ ...key, tableId });
     });
+    return eachOf(found, ({ key: tableEntry, meterConfig: config }) => ({ tableEntry, config }));
   }
 
   #tableIds(key: TableEntry, has: (table: TableSchema) => boolean): number[] {
@@ -371,8 +374,12 @@ function modification(what: string, entity: Entity["entity"]): Written {
   return { what, update: { type: "MODIFY", entity: { entity } } };
 }
 
-function wrap(entity: Init<Entity>["entity"]): Init<Entity> {
-  return { entity };
+function* each<T>(values: Iterable<T>, entity: (value: T) => Init<Entity>["entity"]): Iterable<Init<Entity>> {
+  for (const value of values) yield { entity: entity(value) };
+}
+
+function* eachOf<T, R>(lists: readonly Iterable<T>[], of: (value: T) => R): Iterable<R> {
+  for (const list of lists) for (const value of list) yield of(value);
 }
 
 function keyOf(entry: TableEntry | undefined): TableEntry {

@@ -1,5 +1,5 @@
 import type { P4Info } from "../../p4info/generated/p4info.ts";
-import { decode, encode } from "../../p4info/message/binary.ts";
+import { encode } from "../../p4info/message/binary.ts";
 import type { Init } from "../../p4info/message/descriptor.ts";
 import { hostAndPort, withPort } from "../../p4runtime/address.ts";
 import { Code } from "../../p4runtime/code.ts";
@@ -10,7 +10,6 @@ import {
   type Entity,
   GetForwardingPipelineConfigRequest,
   GetForwardingPipelineConfigResponse,
-  ReadRequest,
   SetForwardingPipelineConfigRequest,
   Update,
   type WriteRequest,
@@ -18,7 +17,8 @@ import {
 import { P4RuntimeService } from "../../p4runtime/service.ts";
 import type { BidiListener, GrpcMethod, StreamingCall } from "../grpc/grpc-call.ts";
 import { GrpcServer, type GrpcTls } from "../grpc/grpc-server.ts";
-import { attempt, BatchError, callStatus, checkBatch } from "./batch-error.ts";
+import { AccessQueue, eventLoopTurns, type Steps, type Turns } from "./access-queue.ts";
+import { attempt, attemptSteps, BatchError, callStatus } from "./batch-error.ts";
 import { Controllers } from "./controllers.ts";
 import { newServerCounters, type P4RuntimeServerCounters } from "./counters.ts";
 import { noPipeline, PI_API_VERSION, PI_ERROR_SPACE, piRead, piStatus, piUpdate } from "./pi-ways.ts";
@@ -26,11 +26,11 @@ import { Pipeline } from "./pipeline.ts";
 import type { ServerProfile } from "./profile.ts";
 import type { ProgramState } from "./program-state.ts";
 import { ReadAnswer } from "./read-answer.ts";
+import { decodeRequest, readReadRequest, readWriteRequest } from "./request-bytes.ts";
 import { P4RuntimeServerError } from "./server-error.ts";
 import { type StateSnapshot, StateSnapshotError } from "./state-snapshot.ts";
 import { notFound, StatusError, statusOf, unimplemented } from "./status.ts";
 import type { SwitchTarget } from "./target.ts";
-import { readWriteRequest } from "./write-request.ts";
 
 /** The version of P4Runtime that Capabilities reports. */
 export const API_VERSION = "1.4.1";
@@ -55,6 +55,8 @@ export interface P4RuntimeServerOptions {
   readonly onEvent?: (event: P4RuntimeServerEvent) => void;
   /** Largest request that is taken, in bytes; 256 MiB unless given. */
   readonly maxMessageSize?: number;
+  /** Where long reads and writes give way to packets and to other clients; the event loop's turns unless given. */
+  readonly turns?: Turns;
 }
 
 /** Something that a client did, in words. */
@@ -67,6 +69,9 @@ export interface P4RuntimeServerEvent {
 const CLOSE_GRACE = 500;
 
 const NOTHING = new Uint8Array(0);
+
+/** Updates that are carried out without a pause when they are quick. */
+const quickUpdates = 16;
 
 /** Milliseconds between two looks for idle entries. */
 const IDLE_SWEEP = 100;
@@ -82,13 +87,15 @@ export class P4RuntimeServer {
   readonly #server: GrpcServer;
   readonly #controllers: Controllers;
   readonly #pipeline: Pipeline;
+  readonly #access: AccessQueue;
   readonly #onEvent: (event: P4RuntimeServerEvent) => void;
   #address = "";
   #closing: Promise<void> | undefined;
   #digestTimer: NodeJS.Timeout | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  private constructor(options: P4RuntimeServerOptions) {
+  private constructor(options: P4RuntimeServerOptions, turns: Turns | undefined) {
+    this.#access = new AccessQueue(turns);
     this.deviceId = options.deviceId ?? 1n;
     this.#profile = options.profile ?? "spec";
     this.#target = options.target;
@@ -129,7 +136,7 @@ export class P4RuntimeServer {
         options.address,
         `device id ${deviceId} is not from ${lowest} to 2^64 - 1`,
       );
-    const server = new P4RuntimeServer(options);
+    const server = new P4RuntimeServer(options, options.turns ?? eventLoopTurns);
     try {
       if (options.snapshot?.config !== undefined) server.#restore(options.snapshot, options.program);
       else if (options.program !== undefined) {
@@ -146,12 +153,14 @@ export class P4RuntimeServer {
   }
 
   /**
-   * A server without a socket: who has it brings the calls to `methods`. For simulations.
+   * A server without a socket: who has it brings the calls to `methods`, and gets each answer at once. For simulations.
    *
    * @throws StatusError when `program` cannot be run
    */
-  static unbound(options: Omit<P4RuntimeServerOptions, "address" | "tls" | "snapshot">): P4RuntimeServer {
-    const server = new P4RuntimeServer({ ...options, address: "" });
+  static unbound(
+    options: Omit<P4RuntimeServerOptions, "address" | "tls" | "snapshot" | "turns">,
+  ): P4RuntimeServer {
+    const server = new P4RuntimeServer({ ...options, address: "" }, undefined);
     if (options.program === undefined) return server;
     const { p4info, deviceConfig: p4DeviceConfig } = options.program;
     server.#pipeline.set("VERIFY_AND_COMMIT", { p4info, p4DeviceConfig });
@@ -203,6 +212,7 @@ export class P4RuntimeServer {
   abort(): void {
     clearTimeout(this.#digestTimer);
     clearInterval(this.#idleTimer);
+    this.#access.stop();
     this.#server.abort();
   }
 
@@ -232,9 +242,24 @@ export class P4RuntimeServer {
     const { Write, Read, SetForwardingPipelineConfig, GetForwardingPipelineConfig } = P4RuntimeService;
     const { StreamChannel, Capabilities } = P4RuntimeService;
     return new Map<string, GrpcMethod>([
-      [Write.path, { kind: "unary", answer: (request) => this.#write(request) }],
-      [Read.path, { kind: "serverStreaming", answer: (request, call) => this.#read(request, call) }],
-      [SetForwardingPipelineConfig.path, { kind: "unary", answer: (request) => this.#setPipeline(request) }],
+      [
+        Write.path,
+        { kind: "unary", answer: (request, call) => this.#access.run("write", call, this.#write(request)) },
+      ],
+      [
+        Read.path,
+        {
+          kind: "serverStreaming",
+          answer: (request, call) => this.#access.run("read", call, this.#read(request, call)),
+        },
+      ],
+      [
+        SetForwardingPipelineConfig.path,
+        {
+          kind: "unary",
+          answer: (request, call) => this.#access.run("write", call, this.#setPipeline(request)),
+        },
+      ],
       [GetForwardingPipelineConfig.path, { kind: "unary", answer: (request) => this.#getPipeline(request) }],
       [StreamChannel.path, { kind: "bidi", open: (call) => this.#openStream(call) }],
       [Capabilities.path, { kind: "unary", answer: (request) => this.#capabilities(request) }],
@@ -290,22 +315,23 @@ export class P4RuntimeServer {
     return result === undefined ? undefined : piStatus(result, isDefaultEntry);
   }
 
-  #write(request: Uint8Array): Uint8Array {
+  *#write(request: Uint8Array): Steps<Uint8Array> {
     const { header, bytes, updates } = readWriteRequest(request);
     this.#checkSender(header);
     const state = this.#state;
     const count = updates.length / 2;
     if (header.atomicity !== "CONTINUE_ON_ERROR" && (count > 1 || this.#isPi))
       throw unimplemented(`atomicity ${header.atomicity} is not supported for more than one update`);
-    checkBatch(count, "updates");
     const now = state.program.now();
     let results: ReturnType<typeof attempt>[] | undefined;
     let refused = 0;
     for (let i = 0; i < count; i++) {
       const from = updates[2 * i] ?? 0;
       const to = updates[2 * i + 1] ?? 0;
+      if (i % quickUpdates === quickUpdates - 1) yield;
       if (state.wire.write(bytes, from, to, now)) continue;
-      const result = this.#update(state, decode(Update, bytes.subarray(from, to)));
+      const result = this.#update(state, decodeRequest(Update, bytes.subarray(from, to)));
+      yield;
       if (result === undefined) continue;
       results ??= new Array<undefined>(count).fill(undefined);
       results[i] = result;
@@ -321,26 +347,28 @@ export class P4RuntimeServer {
     return NOTHING;
   }
 
-  #read(bytes: Uint8Array, call: StreamingCall): void {
-    const request = decode(ReadRequest, bytes);
+  *#read(bytes: Uint8Array, call: StreamingCall): Steps<void> {
+    const request = readReadRequest(bytes);
     this.#checkDevice(request.deviceId);
     const state = this.#state;
+    // What the client does not take waits in the call: a slow one must not hold up writes.
+    const answer = new ReadAnswer((response) => call.send(response));
     if (this.#isPi) {
-      piReads(state, request.entities, call);
+      yield* piReads(state, request.entities, answer, call);
       return;
     }
-    checkBatch(request.entities.length, "entities");
-    const answer = new ReadAnswer();
-    const results = request.entities.map((wanted) => attempt(() => state.readInto(wanted, answer)));
-    // All is gathered at once, so an answer never mixes two states. What the client does not read waits in the call.
-    for (const response of answer.finish()) call.send(response);
+    const results: (StatusError | undefined)[] = [];
+    for (const wanted of request.entities) results.push(yield* attemptSteps(state.readInto(wanted, answer)));
+    answer.finish();
     const refused = results.filter((result) => result !== undefined).length;
     if (refused > 0) throw new BatchError(results, `${refused} of ${results.length} reads failed`);
     call.end({ code: Code.OK, message: "" });
   }
 
-  #setPipeline(bytes: Uint8Array): Uint8Array {
-    const request = decode(SetForwardingPipelineConfigRequest, bytes);
+  // Nothing is let in between: a program and its state are exchanged as a whole.
+  // biome-ignore lint/correctness/useYield: its place in the order of reads and writes is what matters
+  *#setPipeline(bytes: Uint8Array): Steps<Uint8Array> {
+    const request = decodeRequest(SetForwardingPipelineConfigRequest, bytes);
     this.#checkSender(request);
     try {
       this.#pipeline.set(request.action, request.config);
@@ -354,14 +382,14 @@ export class P4RuntimeServer {
   }
 
   #getPipeline(bytes: Uint8Array): Uint8Array {
-    const request = decode(GetForwardingPipelineConfigRequest, bytes);
+    const request = decodeRequest(GetForwardingPipelineConfigRequest, bytes);
     this.#checkDevice(request.deviceId);
     if (this.#isPi && !this.#pipeline.isSet) throw noPipeline();
     return encode(GetForwardingPipelineConfigResponse, { config: this.#pipeline.get(request.responseType) });
   }
 
   #capabilities(bytes: Uint8Array): Uint8Array {
-    const request = decode(CapabilitiesRequest, bytes);
+    const request = decodeRequest(CapabilitiesRequest, bytes);
     if (this.#isPi) return encode(CapabilitiesResponse, { p4runtimeApiVersion: PI_API_VERSION });
     if (request.deviceId !== 0n) this.#checkDevice(request.deviceId);
     return encode(CapabilitiesResponse, { p4runtimeApiVersion: API_VERSION });
@@ -403,17 +431,25 @@ export class P4RuntimeServer {
 }
 
 /** PI gives what it gathered before the first entity that cannot be read, and then that one's status alone. */
-function piReads(state: ProgramState, entities: readonly Entity[], call: StreamingCall): void {
-  const answer = new ReadAnswer();
+function* piReads(
+  state: ProgramState,
+  entities: readonly Entity[],
+  answer: ReadAnswer,
+  call: StreamingCall,
+): Steps<void> {
   let refused: StatusError | undefined;
   for (const wanted of entities) {
-    refused = attempt(() => state.readInto(piRead(wanted, state.schema), answer));
+    refused = yield* attemptSteps(piReadInto(state, wanted, answer));
     if (refused !== undefined) break;
   }
-  const responses = answer.finish();
-  for (const response of responses.length === 0 ? [NOTHING] : responses) call.send(response);
+  answer.finish();
+  if (answer.responses === 0) call.send(NOTHING);
   if (refused !== undefined) throw piStatus(refused, false);
   call.end({ code: Code.OK, message: "" });
+}
+
+function* piReadInto(state: ProgramState, wanted: Entity, answer: ReadAnswer): Steps<void> {
+  yield* state.readInto(piRead(wanted, state.schema), answer);
 }
 
 /** The time of digests, since the epoch. */

@@ -1,3 +1,4 @@
+import { MessageError } from "../../p4info/message/error.ts";
 import { Code } from "../../p4runtime/code.ts";
 import { EntityError, type EntityErrorCode } from "../../p4runtime/entity-error.ts";
 import { SwitchRuntimeError } from "../tables/runtime-error.ts";
@@ -49,5 +50,7 @@ export function statusOf(error: unknown): StatusError {
   if (error instanceof TargetError) return new StatusError(TARGET_CODES[error.code], error.message);
   // The engine checks again what was checked here; its codes are the canonical ones.
   if (error instanceof SwitchRuntimeError) return new StatusError(Code[error.code], error.message);
+  if (error instanceof MessageError && error.code === "too-many-fields")
+    return new StatusError(Code.RESOURCE_EXHAUSTED, error.message);
   return new StatusError(Code.INTERNAL, error instanceof Error ? error.message : String(error));
 }

@@ -10,9 +10,10 @@ import type {
   Update_Type,
 } from "../../p4runtime/proto/generated/p4runtime.ts";
 import type { Schema, TableSchema } from "../../p4runtime/schema.ts";
-import type { ResolvedAction } from "../tables/table.ts";
+import type { ResolvedAction, Table } from "../tables/table.ts";
 import { TableEntry } from "../tables/table-entry.ts";
-import type { EntryKey } from "../tables/table-key.ts";
+import { EntryKey } from "../tables/table-key.ts";
+import type { Steps } from "./access-queue.ts";
 import { actionMessage, type BoundAction, bindAction } from "./action-spec.ts";
 import { BoundTable, matchOf } from "./bound-table.ts";
 import { counterValue, meterRates } from "./cells.ts";
@@ -102,26 +103,30 @@ export class TableStore {
     }
   }
 
-  read(message: TableEntryMessage): Init<TableEntryMessage>[] {
+  /** @throws StatusError before the first entry or not at all */
+  read(message: TableEntryMessage): Iterable<Init<TableEntryMessage>> {
     if (message.tableId === 0) {
       const tables = [...this.#tables.values()];
-      return tables.flatMap((state) =>
-        message.isDefaultAction ? [defaultMessage(state)] : this.#readEntries(state.bound, message),
-      );
+      return message.isDefaultAction
+        ? tables.map(defaultMessage)
+        : this.#readEntries(
+            tables.map(({ bound }) => bound),
+            message,
+          );
     }
     const state = this.#table(message.tableId);
     if (message.timeSinceLastHit !== undefined && !state.bound.schema.supportsIdleTimeout)
       throw invalidArgument(`table ${state.bound.schema.name} has no idle timeouts`);
-    if (!message.isDefaultAction) return this.#readEntries(state.bound, message);
+    if (!message.isDefaultAction) return this.#readEntries([state.bound], message);
     checkDefaultKey(state.bound.schema, message);
     return [defaultMessage(state)];
   }
 
   /** `read`, into an answer: most entries straight from their rows. */
-  readInto(message: TableEntryMessage, answer: ReadAnswer): void {
+  *readInto(message: TableEntryMessage, answer: ReadAnswer): Steps<void> {
     const { isDefaultAction, counterData, meterConfig, timeSinceLastHit } = message;
     if (isDefaultAction || (counterData ?? meterConfig ?? timeSinceLastHit) !== undefined) {
-      for (const value of this.read(message)) answer.entity({ entity: { case: "tableEntry", value } });
+      yield* answer.entities(this.read(message), (value) => ({ entity: { case: "tableEntry", value } }));
       return;
     }
     const tables = message.tableId === 0 ? this.tables() : [this.#table(message.tableId).bound];
@@ -129,6 +134,10 @@ export class TableStore {
     for (const bound of tables) {
       const { table } = bound;
       for (const row of rowsOf(bound, message)) {
+        if (row === pause) {
+          yield;
+          continue;
+        }
         const bytes = this.#entryBytes.of(table, row);
         if (bytes !== undefined) {
           answer.add(bytes);
@@ -140,22 +149,23 @@ export class TableStore {
     }
   }
 
-  /** Entries that a DirectCounterEntry or DirectMeterEntry with this key means: one, or all of the table when there is no key. */
-  select(message: TableEntryMessage): {
+  /**
+   * Entries that a DirectCounterEntry or DirectMeterEntry with this key means: one, or all of the table when there is no key.
+   *
+   * @throws StatusError before the first entry or not at all
+   */
+  select(message: TableEntryMessage): Iterable<{
     readonly key: Init<TableEntryMessage>;
     readonly entry: TableEntry;
     readonly meterConfig: MeterConfig | undefined;
-  }[] {
+  }> {
     const { bound } = this.#table(message.tableId);
     this.#refuseDefault(bound.schema, message);
     const hasKey = message.match.length > 0 || message.priority !== 0;
-    const found = filtered(bound, message);
-    if (hasKey && found.length === 0) throw notFound(`table ${bound.schema.name} has no such entry`);
-    return found.map((entry) => ({
-      key: keyMessage(bound, entry),
-      entry,
-      meterConfig: attachmentOf(entry).meterConfig,
-    }));
+    const rows = hasKey ? [...rowsOf(bound, message)].filter((row) => row !== pause) : rowsOf(bound, message);
+    if (hasKey && Array.isArray(rows) && rows.length === 0)
+      throw notFound(`table ${bound.schema.name} has no such entry`);
+    return selected(bound, rows);
   }
 
   /** The one entry with this key. @throws StatusError NOT_FOUND */
@@ -352,54 +362,84 @@ export class TableStore {
     else if (group !== undefined) this.#profiles.useGroup(table, group.id, -1);
   }
 
-  #readEntries(bound: BoundTable, message: TableEntryMessage): Init<TableEntryMessage>[] {
-    const now = this.#program.now();
-    return filtered(bound, message).map((entry) => entryMessage(bound, entry, message, now));
+  #readEntries(tables: readonly BoundTable[], message: TableEntryMessage): Iterable<Init<TableEntryMessage>> {
+    const found = tables.map((bound) => ({ bound, rows: rowsOf(bound, message) }));
+    return entriesIn(found, message, this.#program.now());
   }
 }
 
-/** Rows of the entries that `filtered` gives. */
-function* rowsOf(bound: BoundTable, message: TableEntryMessage): Iterable<number> {
-  const { match, priority, action, metadata, controllerMetadata } = message;
-  const isAll =
-    match.length === 0 &&
-    priority === 0 &&
-    action === undefined &&
-    metadata.length === 0 &&
-    controllerMetadata === 0n;
-  if (message.tableId !== 0 && !isAll) {
-    for (const entry of filtered(bound, message)) yield entry.row;
-    return;
-  }
-  const { store } = bound.table;
-  for (let row = 0; row < store.end; row++) if (store.holds(row)) yield row;
+function* entriesIn(
+  found: readonly { readonly bound: BoundTable; readonly rows: Iterable<number> }[],
+  message: TableEntryMessage,
+  now: number,
+): Iterable<Init<TableEntryMessage>> {
+  for (const { bound, rows } of found)
+    for (const row of rows)
+      if (row !== pause) yield entryMessage(bound, new TableEntry(bound.table, row), message, now);
 }
 
-/** Wildcard reads of 9.1.6: a filter that has its default value lets everything pass. */
-function filtered(bound: BoundTable, message: TableEntryMessage): TableEntry[] {
+function* selected(bound: BoundTable, rows: Iterable<number>): ReturnType<TableStore["select"]> {
+  for (const row of rows) {
+    if (row === pause) continue;
+    const entry = new TableEntry(bound.table, row);
+    yield { key: keyMessage(bound, entry), entry, meterConfig: attachmentOf(entry).meterConfig };
+  }
+}
+
+/** No row: many were looked at since the last one or the last pause, and others may be let in. */
+const pause = -1;
+const rowsBetweenPauses = 64;
+
+/**
+ * Rows of the entries that a read request wants, with pauses (9.1.6: a filter that has its default value lets everything pass).
+ *
+ * @throws StatusError or EntityError at once
+ */
+function rowsOf(bound: BoundTable, message: TableEntryMessage): Iterable<number> {
   const { table, schema } = bound;
+  const { match, priority, action, metadata, controllerMetadata } = message;
   // With table id 0 no other filter may be used.
-  if (message.tableId === 0) return [...table.entries()];
-  let candidates: Iterable<TableEntry> = table.entries();
-  if (message.match.length > 0) {
-    const match = matchesOf(schema, message.match);
-    if (message.priority !== 0 || !schema.needsPriority) {
-      const only = table.entryAt(table.matcher.same(bound.fillKey(match, message.priority)));
-      candidates = only === undefined ? [] : [only];
+  if (message.tableId === 0) return rowsThat(table);
+  const tests: ((entry: TableEntry) => boolean)[] = [];
+  let only: number | undefined;
+  if (match.length > 0) {
+    const matches = matchesOf(schema, match);
+    if (priority !== 0 || !schema.needsPriority) {
+      only = table.matcher.same(bound.fillKey(matches, priority));
     } else {
-      const wanted = bound.fillKey(match, 0);
-      candidates = [...table.entries()].filter((entry) => entry.hasMatch(wanted));
+      // The table's own key may be filled for another request meanwhile.
+      const wanted = new EntryKey(table.layout);
+      bound.fillKey(matches, 0, wanted);
+      tests.push((entry) => entry.hasMatch(wanted));
     }
   }
-  const actionId = message.action?.type?.case === "action" ? message.action.type.value.actionId : 0;
-  const actionIndex = actionId === 0 ? undefined : (bound.actions.get(actionId)?.actionIndex ?? -2);
-  return [...candidates].filter((entry) => {
-    if (message.priority !== 0 && entry.priority !== message.priority) return false;
-    if (actionIndex !== undefined && entry.actionIndex !== actionIndex) return false;
-    const { metadata, controllerMetadata } = attachmentOf(entry);
-    if (message.controllerMetadata !== 0n && controllerMetadata !== message.controllerMetadata) return false;
-    return message.metadata.length === 0 || Buffer.compare(metadata, message.metadata) === 0;
-  });
+  if (priority !== 0) tests.push((entry) => entry.priority === priority);
+  const actionId = action?.type?.case === "action" ? action.type.value.actionId : 0;
+  if (actionId !== 0) {
+    const actionIndex = bound.actions.get(actionId)?.actionIndex ?? -2;
+    tests.push((entry) => entry.actionIndex === actionIndex);
+  }
+  if (controllerMetadata !== 0n)
+    tests.push((entry) => attachmentOf(entry).controllerMetadata === controllerMetadata);
+  if (metadata.length > 0)
+    tests.push((entry) => Buffer.compare(attachmentOf(entry).metadata, metadata) === 0);
+  const passes =
+    tests.length === 0
+      ? undefined
+      : (row: number): boolean => {
+          const entry = new TableEntry(table, row);
+          return tests.every((test) => test(entry));
+        };
+  if (only === undefined) return rowsThat(table, passes);
+  return only >= 0 && (passes?.(only) ?? true) ? [only] : [];
+}
+
+function* rowsThat(table: Table, passes?: (row: number) => boolean): Iterable<number> {
+  const { store } = table;
+  for (let row = 0; row < store.end; row++) {
+    if (row % rowsBetweenPauses === rowsBetweenPauses - 1) yield pause;
+    if (store.holds(row) && (passes === undefined || passes(row))) yield row;
+  }
 }
 
 function ratesOf(table: TableSchema, config: MeterConfig): MeterRates {

@@ -324,7 +324,7 @@ function withLowElection(bytes: Uint8Array): Uint8Array {
 
 /** Requests that are no messages are INTERNAL by gRPC's rule. */
 function isMalformed(text: string): boolean {
-  return /the bytes are no (such message|write request)|nested more than/.test(text);
+  return /the bytes are no such message|nested more than/.test(text);
 }
 
 /** The JSON of a program in which one value somewhere is another, or one byte. */
