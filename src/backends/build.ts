@@ -5,6 +5,7 @@ import { p4info } from "./p4info/build.ts";
 import type { PlacedFiles } from "./p4text/places.ts";
 import { packetFormats } from "./packets.ts";
 import { reportPage } from "./report.ts";
+import { shortPackets } from "./shortpackets.ts";
 import { sourceMap, sourceMapText } from "./sourcemap.ts";
 import { tableContents } from "./tables.ts";
 import { tnaDocument } from "./tna/document.ts";
@@ -95,6 +96,12 @@ export function generate(program: Program, options: GenerateOptions = {}): Gener
 export function checkTna(program: Program): readonly Diagnostic[] {
   const { lowered, fit } = tofino(program);
   return fit === undefined ? lowered.findings : fitFindings(fit);
+}
+
+/** What is worth knowing of a checked program that can be generated, and no fault. */
+export function notesOf(program: Program): readonly Diagnostic[] {
+  const short = shortPackets(program);
+  return short === undefined ? [] : [short];
 }
 
 /** What keeps a checked program off Tofino 2, which has what Tofino 1 has, and more stages. */

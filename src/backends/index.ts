@@ -6,6 +6,7 @@ export {
   type GeneratedFiles,
   type GenerateOptions,
   generate,
+  notesOf,
   type TargetName,
 } from "./build.ts";
 export { dissector } from "./dissector/index.ts";

@@ -1,6 +1,6 @@
 import { dirname, relative } from "node:path";
 import { type Diagnostic, type Program, ruleOf, type SourceLocation, widthOf } from "../ir/index.ts";
-import { deep, expressionsOf, placedStatements } from "../ir/walk.ts";
+import { shortPackets } from "./shortpackets.ts";
 import { filledBy } from "./tables.ts";
 import { type FitReport, fitText } from "./tna/fit/index.ts";
 
@@ -47,7 +47,8 @@ export function reportPage(
   if (counters.length > 0)
     out.push(`${counters.length} counters: ${counters.map((c) => `${c.name} (${c.size})`).join(", ")}.`, "");
   out.push("## v1model", "", targets.v1model ? "Generated." : "Not asked for.", "", "## Tofino 1", "");
-  out.push(...shortPackets(program));
+  const short = shortPackets(program);
+  if (short !== undefined) out.push(`${short.code} ${ruleOf(short).title}: ${short.message}.`, "");
   if ("verdict" in targets.tna)
     out.push("Estimated, without its compiler:", "", "```", fitText(targets.tna, { root }), "```");
   else {
@@ -60,24 +61,6 @@ export function reportPage(
     out.push(fitText(targets.tna2, { root }), "```");
   }
   return `${out.join("\n").trimEnd()}\n`;
-}
-
-/** What is not the same on the two targets; nothing where the program asks for the parser's error. */
-function shortPackets(program: Program): readonly string[] {
-  const asked = [
-    ...[...placedStatements(program)].flatMap(([s]) => expressionsOf(s)),
-    ...program.controls.flatMap((c) => c.tables.flatMap((t) => t.key.map((k) => k.expression))),
-  ];
-  const asks = asked.some((e) =>
-    [...deep(e)].some((d) => d.kind === "intrinsic" && d.name === "parser_failed"),
-  );
-  const reads = program.parser.some((state) => state.steps.some((step) => step.kind === "extract"));
-  if (asks || !reads) return [];
-  return [
-    "Packets that end within a header are dropped by Tofino's parser, and go on without it in v1model. What " +
-      "`intrinsic.parser_failed` decides in ingress is the same on both.",
-    "",
-  ];
 }
 
 /** Names one by one, and long rows of numbered ones by their ends. */

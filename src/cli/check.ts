@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
-import { checkTna } from "../backends/index.ts";
+import { checkTna, notesOf } from "../backends/index.ts";
 import { ProgramError } from "../dsl/programerror.ts";
 import { codeFrame } from "../ir/codeframe.ts";
 import { type Diagnostic, ruleOf, severityOf } from "../ir/diagnostics.ts";
@@ -33,7 +33,8 @@ Example:
 async function findingsOf(file: string): Promise<readonly Diagnostic[]> {
   try {
     const { ir, warnings } = await loadProgram(file);
-    return [...warnings, ...checkTna(ir)];
+    const lacks = checkTna(ir);
+    return [...warnings, ...(lacks.length > 0 ? lacks : notesOf(ir))];
   } catch (error) {
     if (error instanceof ProgramError) return error.diagnostics;
     throw error;
@@ -48,10 +49,14 @@ function isError(d: Diagnostic): boolean {
 function print(found: readonly Diagnostic[], file: string): void {
   for (const d of found) process.stderr.write(`${frame(d)}\n\n`);
   const errors = found.filter(isError).length;
-  const warnings = found.length - errors;
-  process.stdout.write(
-    `${file}: ${errors} ${plural(errors, "error")}, ${warnings} ${plural(warnings, "warning")}\n`,
-  );
+  const notes = found.filter((d) => severityOf(d) === "note").length;
+  const warnings = found.length - errors - notes;
+  const counts = [
+    count(errors, "error"),
+    count(warnings, "warning"),
+    ...(notes > 0 ? [count(notes, "note")] : []),
+  ];
+  process.stdout.write(`${file}: ${counts.join(", ")}\n`);
 }
 
 /** A finding with its lines of source. */
@@ -89,6 +94,6 @@ function endOf({ file, line, column }: SourceLocation): {
   return { endLine: line, endColumn: column + word.length };
 }
 
-function plural(n: number, word: string): string {
-  return n === 1 ? word : `${word}s`;
+function count(n: number, word: string): string {
+  return `${n} ${n === 1 ? word : `${word}s`}`;
 }

@@ -38,7 +38,7 @@ export function codeFrame(d: Diagnostic, options: CodeFrameOptions): string {
   return [
     `${paint(`${severity} ${d.code}`)}${target}: ${d.message}`,
     ...(d.at === undefined ? [] : placeLines(d.at, options, paint)),
-    `To mend it: ${ruleOf(d).remedy}. See ${errorSection(d.code)}.`,
+    `${severity === "note" ? "To change it" : "To mend it"}: ${ruleOf(d).remedy}. See ${errorSection(d.code)}.`,
   ].join("\n");
 }
 

@@ -12,11 +12,14 @@ export interface Diagnostic {
   readonly target?: TargetName;
 }
 
+/** A note tells of what is right and may surprise; it never counts as a warning. */
+export type Severity = "error" | "warning" | "note";
+
 /** What each code means, and what to write instead. */
 export interface Rule {
   readonly title: string;
   readonly remedy: string;
-  readonly severity: "error" | "warning";
+  readonly severity: Severity;
 }
 
 const error = (title: string, remedy: string): Rule => ({ title, remedy, severity: "error" });
@@ -194,6 +197,6 @@ export function ruleOf({ code }: Pick<Diagnostic, "code">): Rule {
   return all[code];
 }
 
-export function severityOf(diagnostic: Diagnostic): "error" | "warning" {
+export function severityOf(diagnostic: Diagnostic): Severity {
   return ruleOf(diagnostic).severity;
 }

@@ -64,7 +64,7 @@ that the checks use (\`npm run docs\`). Examples are what stands in a feature's 
 | field | what it is |
 | --- | --- |
 | \`code\` | as below |
-| \`severity\` | \`"error"\` or \`"warning"\` |
+| \`severity\` | \`"error"\`, \`"warning"\`, or \`"note"\`: right, and worth knowing |
 | \`message\` | what is wrong, with the names and values of the program |
 | \`title\`, \`remedy\` | what the code means, and what to write instead |
 | \`docs\` | the section of this page |
@@ -79,7 +79,7 @@ ${parts.join("\n")}`;
 
 function section(code: string, rule: Rule, example: RuleExample | undefined): string {
   const target = code.startsWith("GP18") ? "; Tofino (tna) only" : "";
-  const head = `### ${code}\n\n**${rule.title}** (${rule.severity}${target}). To mend it: ${rule.remedy}.\n`;
+  const head = `### ${code}\n\n**${rule.title}** (${rule.severity}${target}). ${rule.severity === "note" ? "To change it" : "To mend it"}: ${rule.remedy}.\n`;
   if (example === undefined) return head;
   return `${head}\n${example.why}\n\n\`\`\`ts\n// wrong\n${example.wrong}\n\n// right\n${example.right}\n\`\`\`\n`;
 }

@@ -2,6 +2,9 @@ import { byPort, cellOf, inIngress, key, mark, note, optionalNote, use } from ".
 import type { RuleExample } from "./ruleexamples.ts";
 import type { TnaCode } from "./tnarules.ts";
 
+/** A program that reads a header. */
+const reads = `${note}p.parser.state("start").extract(note);\n`;
+
 /** A table that matches a range of the field `size`. */
 function rangeOver(field: string): string {
   return `const note = p.header(wireHeader("note", { ${field} }));
@@ -235,5 +238,10 @@ export const tnaRuleExamples: Readonly<Record<Exclude<TnaCode, "GP1899">, RuleEx
     why: "Ranges are compared in groups of four bits, of which a key has four.",
     wrong: rangeOver("size: 32"),
     right: rangeOver("size: 16"),
+  },
+  GP1866: {
+    why: "Tofino's parser drops them, uncounted; v1model goes on to ingress without the header. Only who asks has the same on both.",
+    wrong: `${reads}p.ingress("route", (s) => s.if(note.kind.eq(0), (then) => then.drop()));`,
+    right: `${reads}p.ingress("receive", (s) => s.if(intrinsic.parser_failed, (then) => then.drop()));\np.ingress("route", (s) => s.if(note.kind.eq(0), (then) => then.drop()));`,
   },
 };

@@ -2,6 +2,8 @@ import type { Rule } from "./diagnostics.ts";
 
 const error = (title: string, remedy: string): Rule => ({ title, remedy, severity: "error" });
 
+const note = (title: string, remedy: string): Rule => ({ title, remedy, severity: "note" });
+
 /** What Tofino 1 cannot do although P4 and v1model can, and what to write instead. Codes are stable. */
 export const tnaRules = {
   GP1801: error(
@@ -108,6 +110,10 @@ export const tnaRules = {
   GP1864: error(
     "range that Tofino does not match",
     "a range key has four groups of four bits: at most 16 bits, and whole metadata or bytes of a header where it has more than 13",
+  ),
+  GP1866: note(
+    "packets that end within a header",
+    "to have the same on both, and to count them, begin ingress with s.if(intrinsic.parser_failed, (then) => then.drop())",
   ),
   GP1899: error(
     "refused by Tofino's own compiler",

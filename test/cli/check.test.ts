@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { folderWith } from "./folder.ts";
 import { gradplane } from "./gradplane.ts";
-import { NOT_FOR_TNA, RIGHT, WRONG } from "./programs.ts";
+import { NOT_FOR_TNA, READS, RIGHT, WRONG } from "./programs.ts";
 
 describe("gradplane check", () => {
   test("passes a right program in any folder, whatever its package.json says", async () => {
@@ -63,6 +63,19 @@ describe("gradplane check", () => {
     const { status, stderr } = await gradplane(["check", "m.ts"], folderWith({ "m.ts": NOT_FOR_TNA }));
     expect(status).toBe(0);
     expect(stderr).toContain("GP1407 [tna]");
+  });
+
+  test("what is right and may surprise is a note, and no warning", async () => {
+    const folder = folderWith({ "n.ts": READS });
+    const { status, stdout, stderr } = await gradplane(["check", "n.ts"], folder);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: "n.ts: 0 errors, 0 warnings, 1 note\n" });
+    expect(stderr).toContain(
+      "note GP1866 [tna]: packets that end within a header are dropped by Tofino's parser",
+    );
+    expect(stderr).toContain("--> n.ts:7:");
+    expect(stderr).toContain("To change it: ");
+    const json = await gradplane(["check", "--json", "n.ts"], folder);
+    expect(JSON.parse(json.stdout)).toMatchObject([{ code: "GP1866", severity: "note", line: 7 }]);
   });
 
   test.each([

@@ -6,6 +6,20 @@ const features: readonly ReturnType<typeof ipv4Forwarding>[] = [ipv4Forwarding({
 export default program("right", { ports: 4, features });
 `;
 
+/** Reads a header, and does not ask whether all of it was there. */
+export const READS = `import { type Feature, intrinsic, program, wireHeader } from "gradplane";
+
+const feature: Feature = {
+  name: "reads",
+  build(p) {
+    const note = p.header(wireHeader("note", { kind: 8, size: 8 }));
+    p.parser.state("start").extract(note);
+    p.ingress("route", (s) => s.if(note.kind.eq(0), (then) => then.drop(), (not) => not.set(intrinsic.egress_port, 1)));
+  },
+};
+export default program("reads", { ports: 4, features: [feature] });
+`;
+
 /** Line 9 has a constant that is too wide, line 11 a name that P4 reserves. */
 export const WRONG = `import { bit, type Feature, program } from "gradplane";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as gradplane from "gradplane";
 import { describe, expect, test } from "vitest";
-import { checkTna } from "../../src/backends/index.ts";
+import { checkTna, notesOf } from "../../src/backends/index.ts";
 import { errorPage, errorSection } from "../../src/ir/errorpage.ts";
 import { rules, tnaRules } from "../../src/ir/index.ts";
 import { ruleExamples } from "../../src/ir/ruleexamples.ts";
@@ -16,7 +16,9 @@ function codesOf(snippet: string): readonly string[] {
   const build = new Function("p", ...names, snippet.replace("export default ", "return "));
   const made = () => (isWhole ? build(undefined, ...values) : small((p) => build(p, ...values)));
   const found = codes(made);
-  return found.length > 0 ? found : checkTna(made().ir).map((d) => d.code);
+  if (found.length > 0) return found;
+  const { ir } = made();
+  return [...checkTna(ir), ...notesOf(ir)].map((d) => d.code);
 }
 
 describe("docs/errors.md", () => {
