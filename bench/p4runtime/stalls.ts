@@ -1,7 +1,7 @@
 /**
  * For how long the embedded switch hears nothing else, packets least of all, while one client writes and reads very much: the longest time
  * between two turns of its event loop. A table of many exact entries is filled in requests of 256 and of 1,024, read as a whole, and read by a
- * filter that no entry passes; beside it another client asks for something small all the time. The clients are in another process.
+ * filter that no entry passes, and emptied; beside it another client asks for something small all the time. The clients are in another process.
  * Run: npx tsx bench/p4runtime/stalls.ts [ENTRIES], 1,000,000 unless given
  */
 import { fork } from "node:child_process";
@@ -11,7 +11,7 @@ import { generate } from "../../src/backends/index.ts";
 import { hotAggregation, int32, ipv4Forwarding, program } from "../../src/dsl/index.ts";
 import { encode } from "../../src/p4info/message/binary.ts";
 import { create } from "../../src/p4info/message/create.ts";
-import { insert, P4RuntimeClient, p4infoFromBinary } from "../../src/p4runtime/index.ts";
+import { insert, P4RuntimeClient, p4infoFromBinary, remove } from "../../src/p4runtime/index.ts";
 import { Entity, ReadRequest, WriteRequest } from "../../src/p4runtime/proto/generated/p4runtime.ts";
 import { P4RuntimeService } from "../../src/p4runtime/service.ts";
 import { EmbeddedSwitchTarget, P4RuntimeServer } from "../../src/switch/p4runtime/index.ts";
@@ -89,9 +89,9 @@ async function clients(server: string): Promise<void> {
     process.send?.({ end: name, seconds, beside: await stop() });
     await once(process, "message");
   };
-  const write = async (from: number, to: number, size: number): Promise<void> => {
+  const write = async (update: typeof insert, from: number, to: number, size: number): Promise<void> => {
     for (let at = from; at < to; at += size) {
-      const updates = Array.from({ length: Math.min(size, to - at) }, (_, i) => insert(entry(at + i)));
+      const updates = Array.from({ length: Math.min(size, to - at) }, (_, i) => update(entry(at + i)));
       await writer.call(
         writer.request(encode(WriteRequest, { deviceId: 1n, electionId: { high: 0n, low: 1n }, updates })),
       );
@@ -99,8 +99,8 @@ async function clients(server: string): Promise<void> {
   };
   const half = ENTRIES >> 1;
   await phase("nothing", () => new Promise((resolve) => setTimeout(resolve, 2000)));
-  await phase("writes of 256", () => write(0, half, 256));
-  await phase("writes of 1,024", () => write(half, ENTRIES, 1024));
+  await phase("writes of 256", () => write(insert, 0, half, 256));
+  await phase("writes of 1,024", () => write(insert, half, ENTRIES, 1024));
   const all = client.entities.allEntries("admission.member");
   await phase("a read of all", () =>
     reader.call(reader.request(encode(ReadRequest, { deviceId: 1n, entities: [all] }))),
@@ -117,6 +117,7 @@ async function clients(server: string): Promise<void> {
     fruitless.call(fruitless.request(encode(ReadRequest, { deviceId: 1n, entities: [none] }))),
   );
   await fruitless.close();
+  await phase("removals in requests of 256", () => write(remove, 0, ENTRIES, 256));
   await writer.close();
   await reader.close();
   await client.close();

@@ -18,6 +18,19 @@ export interface EntryShape {
   readonly hasPriorities: boolean;
   /** Entries point to members and groups of an action profile. */
   readonly isIndirect: boolean;
+  /** Entries that the table is declared to hold. */
+  readonly capacity: number;
+}
+
+/** From so many entries on, copying them takes so long that it should be the last time. */
+const manyRows = 65_536;
+
+/**
+ * The next size of something that grows by copying: larger by `factor`, or at once as large as it is ever to be, when that is in sight. Memory
+ * that is not used yet is only a number to the operating system, but each copy of a large table holds up packets.
+ */
+export function nextSize(size: number, factor: number, largest: number): number {
+  return size >= manyRows && largest > factor * size && largest <= 16 * size ? largest : factor * size;
 }
 
 /** Rows beside those in use that a store keeps before it is worth to close the gaps. */
@@ -166,7 +179,9 @@ export class EntryStore {
   /** The next row, with this key and without anything else: counters and times are 0, the action is to be set. */
   add(value: Uint32Array): number {
     const row = this.used;
-    if (row === this.capacity) this.resize(2 * row);
+    // Wide arguments are no numbers, and take memory at once.
+    if (row === this.capacity)
+      this.resize(this.shape.hasWideParameters ? 2 * row : nextSize(row, 2, this.shape.capacity));
     const { words, keys } = this;
     const at = row * words;
     for (let i = 0; i < words; i++) keys[at + i] = value[i] ?? 0;
@@ -192,12 +207,27 @@ export class EntryStore {
 
   /** Closes the gaps. Row numbers change: whoever holds any must ask anew. */
   compact(): void {
+    const { shape, words, actions } = this;
+    const kept = new Int32Array(this.live);
     let to = 0;
-    for (let from = 0; from < this.used; from++) {
-      if (!this.holds(from)) continue;
-      if (from !== to) this.move(from, to);
-      to++;
+    for (let row = 0; row < this.used; row++) if (this.holds(row)) kept[to++] = row;
+    gather(this.keys, words, kept);
+    gather(this.args, shape.parameters, kept);
+    gather(this.packets, 1, kept);
+    gather(this.bytes, 1, kept);
+    gather(this.lastHit, 1, kept);
+    gather(this.idleTimeout, 1, kept);
+    gather(this.priorities, 1, kept);
+    gather(this.prefixLengths, 1, kept);
+    gather(this.ranges, shape.layout.rangeWords, kept);
+    gather(this.handles, 1, kept);
+    for (let row = 0; row < to; row++) {
+      const from = kept[row] ?? 0;
+      if (shape.isIndirect) this.targets[row] = this.targets[from];
+      if (shape.hasMeters) this.meters[row] = this.meters[from];
     }
+    gather(actions, 1, kept);
+    actions.fill(noEntry, to, this.used);
     this.used = to;
     this.targets.length = Math.min(this.targets.length, to);
     this.meters.length = Math.min(this.meters.length, to);
@@ -207,28 +237,30 @@ export class EntryStore {
     while (capacity < 2 * to) capacity *= 2;
     if (capacity < this.capacity) this.resize(capacity);
   }
+}
 
-  private move(from: number, to: number): void {
-    const { shape, words, args } = this;
-    const copy = (
-      column: Uint32Array | Int32Array | Float64Array | (number | bigint)[],
-      each: number,
-    ): void => {
-      if (column.length > 0) column.copyWithin(to * each, from * each, (from + 1) * each);
-    };
-    copy(this.keys, words);
-    copy(this.actions, 1);
-    copy(args, shape.parameters);
-    copy(this.packets, 1);
-    copy(this.bytes, 1);
-    copy(this.lastHit, 1);
-    copy(this.idleTimeout, 1);
-    copy(this.priorities, 1);
-    copy(this.prefixLengths, 1);
-    copy(this.ranges, shape.layout.rangeWords);
-    copy(this.handles, 1);
-    if (shape.isIndirect) this.targets[to] = this.targets[from];
-    if (shape.hasMeters) this.meters[to] = this.meters[from];
-    this.actions[from] = noEntry;
+/** Moves rows to the front of a column. They stand in order, so that none is overwritten before it has moved. */
+function gather(
+  column: Uint32Array | Int32Array | Float64Array | (number | bigint)[],
+  each: number,
+  rows: Int32Array,
+): void {
+  if (column.length === 0 || each === 0) return;
+  if (Array.isArray(column)) {
+    for (let i = 0, to = 0; i < rows.length; i++) {
+      const from = (rows[i] ?? 0) * each;
+      for (let k = 0; k < each; k++) column[to++] = column[from + k] ?? 0;
+    }
+    return;
+  }
+  // Of one type all columns are moved by the same machine code.
+  const words = new Uint32Array(column.buffer, column.byteOffset, column.byteLength >>> 2);
+  gatherWords(words, (each * column.BYTES_PER_ELEMENT) >>> 2, rows);
+}
+
+function gatherWords(words: Uint32Array, each: number, rows: Int32Array): void {
+  for (let i = 0, to = 0; i < rows.length; i++) {
+    const from = (rows[i] ?? 0) * each;
+    for (let k = 0; k < each; k++) words[to++] = words[from + k] ?? 0;
   }
 }

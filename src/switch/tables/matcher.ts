@@ -19,14 +19,12 @@ export interface Matcher {
 }
 
 export class ExactMatcher implements Matcher {
-  private readonly store: EntryStore;
   private readonly map: RowMap;
   private readonly isOneWord: boolean;
   private readonly mask: Uint32Array;
 
   constructor(store: EntryStore) {
-    this.store = store;
-    this.map = new RowMap(store);
+    this.map = new RowMap(store, store.shape.capacity);
     this.isOneWord = store.words === 1;
     this.mask = new Uint32Array(store.words);
     for (const { word, words, width } of store.shape.layout.fields)
@@ -50,8 +48,7 @@ export class ExactMatcher implements Matcher {
   }
 
   renumber(): void {
-    this.map.clear();
-    for (let row = 0; row < this.store.end; row++) if (this.store.holds(row)) this.map.add(row);
+    this.map.holdAll();
   }
 
   maskOf(): Uint32Array {

@@ -1,8 +1,13 @@
-import type { EntryStore } from "./entry-store.ts";
+import { type EntryStore, nextSize } from "./entry-store.ts";
 
 /** Odd, and far from regular: 2^32 divided by the golden ratio. */
 const spread = 0x9e3779b1;
 const initialSlots = 16;
+
+/** Slots for so many rows, a power of two: half of them stay empty. */
+function slotsFor(rows: number): number {
+  return Math.max(initialSlots, 2 ** Math.ceil(Math.log2(2 * (rows + 1))));
+}
 
 /**
  * A hash map from keys of an `EntryStore` to their rows. Lookups allocate nothing and can mask the key on the fly; a key that is not there gives
@@ -11,13 +16,17 @@ const initialSlots = 16;
 export class RowMap {
   private readonly store: EntryStore;
   private readonly words: number;
+  /** Rows that it is to hold, if that is known. */
+  private readonly most: number;
   /** Row plus one; 0 is an empty slot. */
   private slots = new Int32Array(initialSlots);
   private slotMask = initialSlots - 1;
   private count = 0;
 
-  constructor(store: EntryStore) {
+  /** @param most rows that it will have to hold */
+  constructor(store: EntryStore, most = 0) {
     this.store = store;
+    this.most = most;
     this.words = store.words;
   }
 
@@ -39,6 +48,15 @@ export class RowMap {
     this.slots = new Int32Array(initialSlots);
     this.slotMask = initialSlots - 1;
     this.count = 0;
+  }
+
+  /** Forgets everything and holds the rows in use instead. */
+  holdAll(): void {
+    const { store } = this;
+    this.slots = new Int32Array(slotsFor(store.size));
+    this.slotMask = this.slots.length - 1;
+    this.count = store.size;
+    for (let row = 0; row < store.end; row++) if (store.holds(row)) this.put(row);
   }
 
   private hash(key: Uint32Array, from: number): number {
@@ -110,7 +128,7 @@ export class RowMap {
 
   private grow(): void {
     const before = this.slots;
-    this.slots = new Int32Array(before.length * 4);
+    this.slots = new Int32Array(nextSize(before.length, 4, slotsFor(this.most)));
     this.slotMask = this.slots.length - 1;
     for (let i = 0; i < before.length; i++) {
       const slot = before[i] ?? 0;

@@ -98,6 +98,7 @@ export class Table {
       hasTimeouts: description.supportsTimeout,
       hasPriorities: this.usesPriority,
       isIndirect: description.profile !== undefined,
+      capacity: description.capacity,
     });
     this.entryKey = new EntryKey(this.layout);
     this.key = new Uint32Array(this.layout.words);
