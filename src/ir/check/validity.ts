@@ -84,8 +84,9 @@ interface Use {
 
 /**
  * Follows which headers are valid, from the parser to the end of egress, and reports fields that are read or written where their
- * header is not valid: their values are undefined (P4_16, 8.17). Packets that the parser gave up are not followed. Where a condition
- * on values stands around, only headers that are never valid are reported: the values may say that they are.
+ * header is not valid: their values are undefined (P4_16, 8.17). Packets that the parser gave up are followed for headers that are never
+ * valid, where no others come. Where a condition on values stands around, only headers that are never valid are reported: the values
+ * may say that they are.
  */
 export function checkValidity(program: Program, names: Names, report: Report): void {
   const flow = new ValidityFlow(program, names);
@@ -97,6 +98,11 @@ export function checkValidity(program: Program, names: Names, report: Report): v
     else if (!use.always)
       report({ code: "GP1312", message: `${header} is valid here in some packets only`, at });
   }
+  const givenUp = new ValidityFlow(program, names);
+  givenUp.runGivenUp();
+  for (const [key, { header, at, never }] of givenUp.uses)
+    if (never && !flow.uses.has(key))
+      report({ code: "GP1309", message: `${header} is not valid here, whatever the packet`, at });
 }
 
 class ValidityFlow {
@@ -120,7 +126,23 @@ class ValidityFlow {
   }
 
   run(): void {
-    const parsed = this.#parser();
+    this.#through(this.#parser());
+  }
+
+  /** Packets that the parser has stopped at some point. */
+  runGivenUp(): void {
+    const extracted = this.#program.parser.flatMap((state) =>
+      state.steps.flatMap((step) => (step.kind === "extract" ? instanceOf(step.header) : [])),
+    );
+    const instances = new Set(extracted);
+    const maybe = [...this.#bits].reduce(
+      (all, [path, bit]) => (instances.has(instanceOf(path)) ? all | bit : all),
+      0n,
+    );
+    this.#through(new Worlds([{ yes: 0n, maybe }]));
+  }
+
+  #through(parsed: Worlds): void {
     const ingress = this.#gress(this.#program.ingress, parsed);
     const sent = ingress.where(this.#dropped, false);
     // A clone leaves ingress as the parser made it.
