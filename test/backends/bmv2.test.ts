@@ -14,7 +14,7 @@ import { passes } from "./passesprogram.ts";
 import { forwarding, zoo } from "./programs.ts";
 import { compose, composition } from "./random/compositions.ts";
 import { randomProgram } from "./randomprogram.ts";
-import { SimpleSwitch } from "./simpleswitch.ts";
+import { rememberedBy, SimpleSwitch } from "./simpleswitch.ts";
 import { tofinoExterns } from "./tna/externsprogram.ts";
 import { nat } from "./tna/natprogram.ts";
 import { findTools, run, writeFiles } from "./tools.ts";
@@ -67,13 +67,24 @@ function text(files: ReadonlyMap<string, string | Uint8Array>, path: string): st
   return content;
 }
 
-/** Whether packets may fare otherwise behind others, which wait in BMv2's queues. */
-function readsQueues(p: Program): boolean {
-  const names: ReadonlySet<string> = new Set(["enqueue_depth", "dequeue_depth"]);
-  for (const [s] of placedStatements(p))
+/**
+ * Whether packets may fare otherwise in a crowd: when they look at the length of BMv2's queues, when they pass a register behind them, and
+ * when they go round.
+ */
+function isForCrowds(p: Program): boolean {
+  const lengths: ReadonlySet<string> = new Set(["enqueue_depth", "dequeue_depth"]);
+  if (hasEgressRegisters(p)) return false;
+  for (const [s] of placedStatements(p)) {
+    if (s.kind === "resubmit" || s.kind === "recirculate") return false;
     for (const e of expressionsOf(s))
-      for (const part of deep(e)) if (part.kind === "intrinsic" && names.has(part.name)) return true;
-  return false;
+      for (const part of deep(e)) if (part.kind === "intrinsic" && lengths.has(part.name)) return false;
+  }
+  return true;
+}
+
+/** BMv2 has four threads for egress, by port: copies of one packet come to its registers in any order. */
+function hasEgressRegisters(p: Program): boolean {
+  return p.controls.some((c) => c.gress === "egress" && c.registers.length > 0);
 }
 
 /** The same packets through the embedded switch: what came out for each. */
@@ -100,7 +111,8 @@ describe.skipIf(tools.bmv2 === undefined)("simple_switch_grpc with the generated
     const bmv2 = await SimpleSwitch.start(tools.bmv2 ?? "");
     try {
       await bmv2.load(p4info, json, like);
-      return await bmv2.send(packets, burst);
+      const out = await bmv2.send(packets, burst);
+      return { out, remembered: await bmv2.remembered(json, like) };
     } finally {
       await bmv2.stop();
     }
@@ -114,27 +126,30 @@ describe.skipIf(tools.bmv2 === undefined)("simple_switch_grpc with the generated
       const arrivals = packetsFor(program, 400, new Dice(77));
       const json = text(files, `${name}.json`);
       const like = new Switch(json);
-      fill(like, program, arrivals, 7919);
-      const burst = readsQueues(program) ? 1 : undefined;
+      fill(like, program, arrivals, 7919, hasEgressRegisters(program) ? "one" : "several");
+      const burst = isForCrowds(program) ? undefined : 1;
       return { files, json, arrivals, like, burst, out: embedded(like, arrivals) };
     };
 
     it(`treats random packets of ${name} as the embedded switch does`, async () => {
       const { files, json, arrivals, like, burst, out } = prepare();
-      expect(await real(text(files, "p4info.txtpb"), json, like, arrivals, burst)).toEqual(out);
+      const remembered = rememberedBy(like, json);
+      expect(await real(text(files, "p4info.txtpb"), json, like, arrivals, burst)).toEqual({
+        out,
+        remembered,
+      });
     });
 
     it.skipIf(tools.p4c === undefined)(`does the same with p4c's JSON and P4Info of ${name}`, async () => {
       const { files, arrivals, like, burst, out } = prepare();
       const folder = join(scratch, name);
       writeFiles(folder, files);
-      const [json, info] = [join(folder, "p4c.json"), join(folder, "p4c.txtpb")];
-      const args = ["-o", json, "--p4runtime-files", info, `${name}.p4`];
+      const args = ["-o", "../p4c.json", "--p4runtime-files", "../p4c.txtpb", `${name}.p4`];
       const compiled = run(tools.p4c ?? "", args, join(folder, "v1model"));
       expect(compiled.status, compiled.output).toBe(0);
-      expect(
-        await real(readFileSync(info, "utf8"), readFileSync(json, "utf8"), like, arrivals, burst),
-      ).toEqual(out);
+      const [json, info] = ["p4c.json", "p4c.txtpb"].map((file) => readFileSync(join(folder, file), "utf8"));
+      const remembered = rememberedBy(like, json ?? "");
+      expect(await real(info ?? "", json ?? "", like, arrivals, burst)).toEqual({ out, remembered });
     });
   }
 });

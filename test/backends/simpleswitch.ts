@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { tmpdir } from "node:os";
 import { freePort } from "../../src/cli/freeport.ts";
+import { Bmv2SideChannel } from "../../src/controller/sidechannel/bmv2.ts";
 import { p4infoFromText } from "../../src/p4info/index.ts";
 import { insert, type MatchInput, P4RuntimeClient } from "../../src/p4runtime/index.ts";
 import type { Switch } from "../../src/switch/switch.ts";
@@ -145,6 +146,32 @@ export class SimpleSwitch {
     );
   }
 
+  /**
+   * What counters and registers hold: of those of another switch that this one's program has too, and that Thrift can carry.
+   *
+   * @param json the program that was loaded
+   */
+  async remembered(json: string, like: Switch): Promise<readonly string[]> {
+    const { counters, registers } = objectsIn(json, like);
+    const lines: string[] = [];
+    for (const name of counters) {
+      const found = await this.#client.readAll([this.#client.entities.counter(name)]);
+      const cells = found.map(({ entity }) => {
+        const data = entity?.case === "counterEntry" ? entity.value.data : undefined;
+        return `${data?.packetCount ?? 0n}/${data?.byteCount ?? 0n}`;
+      });
+      lines.push(`${name} ${cells.join(" ")}`);
+    }
+    const channel = await Bmv2SideChannel.open(this.thriftAddress);
+    try {
+      for (const { name, size } of registers)
+        lines.push(`${name} ${(await channel.readRegister(name, 0, size)).join(" ")}`);
+    } finally {
+      await channel.close();
+    }
+    return lines;
+  }
+
   /** The last of what the process wrote. */
   get output(): string {
     return this.#output();
@@ -158,6 +185,36 @@ export class SimpleSwitch {
       await new Promise((resolve) => this.#process.once("exit", resolve));
   }
 }
+
+/** The same of the embedded switch. */
+export function rememberedBy(s: Switch, json: string): readonly string[] {
+  const { counters, registers } = objectsIn(json, s);
+  return [
+    ...counters.map((name) => {
+      const counter = s.counters.get(name);
+      const cells = Array.from({ length: counter?.size ?? 0 }, (_, i) => counter?.read(i));
+      return `${name} ${cells.map((v) => `${v?.packets}/${v?.bytes}`).join(" ")}`;
+    }),
+    ...registers.map((r) => `${r.name} ${Array.from({ length: r.size }, (_, i) => r.read(i)).join(" ")}`),
+  ];
+}
+
+/** Counters and registers that the switch and the program have: p4c leaves out what it finds unused. */
+function objectsIn(json: string, s: Switch) {
+  const { counter_arrays, register_arrays } = JSON.parse(json) as {
+    readonly counter_arrays?: readonly { readonly name: string; readonly is_direct: boolean }[];
+    readonly register_arrays?: readonly { readonly name: string; readonly bitwidth: number }[];
+  };
+  const counters = (counter_arrays ?? []).filter((c) => !c.is_direct && s.counters.has(c.name));
+  const registers = (register_arrays ?? []).filter((r) => r.bitwidth <= MOST_BITS);
+  return {
+    counters: counters.map((c) => c.name),
+    registers: registers.flatMap((r) => s.registers.get(r.name) ?? []),
+  };
+}
+
+/** A cell that is a positive i64. */
+const MOST_BITS = 63;
 
 function matchInput(field: MatchField | undefined): MatchInput {
   if (field === undefined) return undefined;

@@ -65,15 +65,26 @@ function suitConstEntries(p: Program, draft: Draft, dice: Dice): void {
   }
 }
 
-/** Entries that match some of the packets, multicast groups and clone sessions. */
-export function fill(s: Switch, p: Program, arrivals: readonly Arrival[], seed: number): void {
+/**
+ * Entries that match some of the packets, multicast groups and clone sessions.
+ *
+ * @param copies whether a packet may become several; without, groups have one replica, and no session is there
+ */
+export function fill(
+  s: Switch,
+  p: Program,
+  arrivals: readonly Arrival[],
+  seed: number,
+  copies: "several" | "one" = "several",
+): void {
   for (let id = 1; id < 16; id++) {
-    s.replication.insertGroup(id, [
-      // simple_switch_grpc takes no replica to port 0.
+    // simple_switch_grpc takes no replica to port 0.
+    const replicas = [
       { port: 1 + (id % 4), instance: id },
       { port: 5, instance: 1 },
-    ]);
-    s.replication.insertSession(id, [{ port: 3, instance: id }]);
+    ];
+    s.replication.insertGroup(id, copies === "one" ? replicas.slice(0, 1) : replicas);
+    if (copies === "several") s.replication.insertSession(id, [{ port: 3, instance: id }]);
   }
   const tables = p.controls.flatMap((c) =>
     c.tables.filter((t) => t.constEntries.length === 0 && t.key.length > 0),
