@@ -10,6 +10,9 @@ export interface AboutOptions extends AnnotationOptions {
   readonly doc?: string;
 }
 
+/** What a match field, a parameter or a digest is for, or that and its annotations. */
+export type PartAbout = string | { readonly doc?: string; readonly annotations?: TargetAnnotations };
+
 export interface AnnotationOptions {
   /** Number in P4Info below the kind's prefix, 1 to 2^24-1; without it the number is made of the name, and changes with it. */
   readonly id?: number;
@@ -32,6 +35,21 @@ export function aboutOf(
   if (about === undefined || typeof about === "string") return about === undefined ? {} : { doc: about };
   onlyKnown(what, about, ["doc", "id", "annotations"], at);
   return { ...(about.doc === undefined ? {} : { doc: about.doc }), ...annotated(what, about, at) };
+}
+
+/** The same of what has no id of its own. */
+export function partAbout(
+  what: string,
+  about: PartAbout | undefined,
+  at: SourceLocation | undefined,
+): { readonly doc?: string; readonly annotations?: readonly Annotation[] } {
+  if (about === undefined || typeof about === "string") return about === undefined ? {} : { doc: about };
+  onlyKnown(what, about, ["doc", "annotations"], at);
+  const { doc, annotations } = about;
+  return {
+    ...(doc === undefined ? {} : { doc }),
+    ...(annotations === undefined ? {} : { annotations: listed(what, annotations, at) }),
+  };
 }
 
 /** The id and the annotations among an object's options. */

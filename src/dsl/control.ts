@@ -7,6 +7,8 @@ import {
   aboutOf,
   annotated,
   listed,
+  type PartAbout,
+  partAbout,
   type TargetAnnotations,
 } from "./about.ts";
 import { onlyKnown } from "./options.ts";
@@ -104,6 +106,27 @@ export interface ActionSelectorOptions extends ActionProfileOptions {
   readonly maxGroupSize?: number;
 }
 
+/** What an action is for, its id and annotations, and the same of its parameters: `{ parameters: { port: "where it goes" } }`. */
+export type ActionAbout<P extends Parameters = Parameters> =
+  | string
+  | (AboutOptions & { readonly parameters?: { readonly [K in keyof P]?: PartAbout } });
+
+/** @throws ProgramError GP1404 for something said of a parameter that the action has not. */
+function onlyParameters(
+  action: string,
+  given: object | undefined,
+  parameters: Parameters,
+  place: ir.SourceLocation | undefined,
+): void {
+  for (const name of Object.keys(given ?? {}))
+    if (!(name in parameters))
+      throw new ProgramError({
+        code: "GP1404",
+        message: `${action}: there is no parameter ${name} (it has ${Object.keys(parameters).join(", ") || "none"})`,
+        at: place,
+      });
+}
+
 /** Builds one control. All names become `control.name` for the control plane. */
 export class ControlBuilder implements ControlHandle {
   readonly kind = "control";
@@ -146,9 +169,12 @@ export class ControlBuilder implements ControlHandle {
     name: string,
     parameters: P,
     body: (s: ActionSteps, parameters: { readonly [K in keyof P]: Num<P[K]> }) => void,
-    about?: About,
+    about?: ActionAbout<P>,
   ): Action<P> {
     const full = `${this.name}.${name}`;
+    const { parameters: parts, ...own } = typeof about === "object" ? about : { parameters: undefined };
+    const place = at({}).at;
+    onlyParameters(full, parts, parameters, place);
     const references = Object.fromEntries(
       Object.entries(parameters).map(([parameter, type]) => [
         parameter,
@@ -160,9 +186,13 @@ export class ControlBuilder implements ControlHandle {
     this.#actions.push(
       at({
         name: full,
-        parameters: Object.entries(parameters).map(([parameter, type]) => ({ name: parameter, type })),
+        parameters: Object.entries(parameters).map(([parameter, type]) => ({
+          name: parameter,
+          type,
+          ...partAbout(`parameter ${parameter} of ${full}`, parts?.[parameter], place),
+        })),
         body: steps.finish().filter(isStraight),
-        ...aboutOf(`action ${full}`, about, at({}).at),
+        ...aboutOf(`action ${full}`, typeof about === "object" ? own : about, place),
       }),
     );
     return { kind: "action", name: full, parameters, with: (data) => bindAction(full, parameters, data) };
@@ -185,7 +215,13 @@ export class ControlBuilder implements ControlHandle {
         name: full,
         ...(o.doc === undefined ? {} : { doc: o.doc }),
         ...annotated(`table ${full}`, o, at({}).at),
-        key: keys.map(([field, match]) => Object.freeze({ name: field, ...match })),
+        key: keys.map(([field, { about, ...match }]) =>
+          Object.freeze({
+            name: field,
+            ...match,
+            ...partAbout(`match field ${field} of ${full}`, about, at({}).at),
+          }),
+        ),
         actions: o.actions.map((a) => a.name),
         size: o.size,
         defaultAction: {
@@ -310,10 +346,10 @@ export class ControlBuilder implements ControlHandle {
   }
 
   /** What the control plane can be told of packets: `c.digest("learned", { src: bit(48), port: bit(9) })`. */
-  digest<const F extends DigestFields>(name: string, fields: F, doc?: string): Digest<F> {
+  digest<const F extends DigestFields>(name: string, fields: F, about?: PartAbout): Digest<F> {
     const full = `${this.name}.${name}`;
     const list = Object.entries(fields).map(([field, type]) => ({ name: field, type }));
-    this.#digests.push(at({ name: full, fields: list, ...(doc === undefined ? {} : { doc }) }));
+    this.#digests.push(at({ name: full, fields: list, ...partAbout(`digest ${full}`, about, at({}).at) }));
     return { kind: "digest", name: full, fields };
   }
 

@@ -14,8 +14,9 @@ export {
   severityOf,
 } from "../ir/index.ts";
 export { wireHeader, withVarbit } from "../wire/header.ts";
-export type { About, AboutOptions, AnnotationOptions, TargetAnnotations } from "./about.ts";
+export type { About, AboutOptions, AnnotationOptions, PartAbout, TargetAnnotations } from "./about.ts";
 export type {
+  ActionAbout,
   ActionProfileOptions,
   ActionSelectorOptions,
   Contents,

@@ -13,6 +13,7 @@ import type {
   StraightStatement,
 } from "../ir/index.ts";
 import { rangeOf } from "../ir/index.ts";
+import type { PartAbout } from "./about.ts";
 import { type DropReasons, type Gress, PASSED, REPLICATED } from "./dropreasons.ts";
 import type { HeaderStack } from "./headers.ts";
 import { onlyKnown } from "./options.ts";
@@ -428,10 +429,15 @@ export function keySet(literal: KeyLiteral): KeySet {
 export interface MatchField {
   readonly expression: Expression;
   readonly match: MatchKind;
+  readonly about?: PartAbout;
 }
 const field =
   (match: MatchKind) =>
-  (expression: Value<DataType>): MatchField => ({ expression: expression.node, match });
+  (expression: Value<DataType>, about?: PartAbout): MatchField => ({
+    expression: expression.node,
+    match,
+    ...(about === undefined ? {} : { about }),
+  });
 export const exactly = field("exact");
 export const lpm = field("lpm");
 export const ternary = field("ternary");

@@ -1,4 +1,4 @@
-import type { Annotated } from "./annotations.ts";
+import type { Annotated, Annotation } from "./annotations.ts";
 import type { FieldReference, MetadataReference } from "./expressions.ts";
 import type { SourceLocation } from "./source.ts";
 import { bit, type DataType } from "./types.ts";
@@ -68,5 +68,7 @@ export interface Digest {
   readonly name: string;
   readonly fields: readonly { readonly name: string; readonly type: DataType }[];
   readonly doc?: string;
+  /** In the P4 text alone: P4Info has none for digests. */
+  readonly annotations?: readonly Annotation[];
   readonly at?: SourceLocation;
 }

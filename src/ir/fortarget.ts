@@ -34,16 +34,21 @@ export function forTarget(given: Program, target: TargetName): Program {
 }
 
 function withoutAnnotations(program: Program, target: TargetName): Program {
-  const objects = (c: Control) => [c, ...kinds.flatMap((kind): readonly Carrier[] => c[kind])];
+  const objects = (c: Control) => [
+    c,
+    ...kinds.flatMap((kind): readonly Carrier[] => c[kind]),
+    ...c.actions.flatMap((a) => a.parameters),
+    ...c.tables.flatMap((t) => t.key),
+  ];
   if (program.controls.every((c) => objects(c).every((o) => o.annotations === undefined))) return program;
   const own = (all: readonly Annotation[]) => all.filter((a) => a.only === undefined || a.only === target);
   return { ...program, controls: program.controls.map((c) => withAnnotations(c, own)) };
 }
 
 type Carrier = Pick<Annotated, "annotations">;
-const kinds = ["actions", "tables", "registers", "counters", "meters", "actionProfiles"] as const;
+const kinds = ["actions", "tables", "registers", "counters", "meters", "actionProfiles", "digests"] as const;
 
-/** The control with other annotations, its own and those of its objects. */
+/** The control with other annotations, its own and those of its objects, their match fields and parameters. */
 export function withAnnotations(
   c: Control,
   change: (all: readonly Annotation[]) => readonly Annotation[],
@@ -52,11 +57,12 @@ export function withAnnotations(
     a.annotations === undefined ? a : { ...a, annotations: change(a.annotations) };
   return {
     ...changed(c),
-    actions: c.actions.map(changed),
-    tables: c.tables.map(changed),
+    actions: c.actions.map((a) => ({ ...changed(a), parameters: a.parameters.map(changed) })),
+    tables: c.tables.map((t) => ({ ...changed(t), key: t.key.map(changed) })),
     registers: c.registers.map(changed),
     counters: c.counters.map(changed),
     meters: c.meters.map(changed),
     actionProfiles: c.actionProfiles.map(changed),
+    digests: c.digests.map(changed),
   };
 }

@@ -250,6 +250,7 @@ export interface ActionParameter {
   readonly name: string;
   readonly type: DataType;
   readonly doc?: string;
+  readonly annotations?: readonly Annotation[];
 }
 
 export type MatchKind = "exact" | "lpm" | "ternary" | "range" | "optional";
@@ -281,6 +282,8 @@ export interface TableKey {
   readonly name: string;
   readonly expression: Expression;
   readonly match: MatchKind;
+  readonly doc?: string;
+  readonly annotations?: readonly Annotation[];
 }
 
 export interface ActionCall {

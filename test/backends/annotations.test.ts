@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { generate, type TargetName } from "../../src/backends/index.ts";
-import { bit, ProgramError, type TargetAnnotations } from "../../src/dsl/index.ts";
+import {
+  type ActionAbout,
+  bit,
+  type ControlBuilder,
+  ProgramError,
+  type TargetAnnotations,
+} from "../../src/dsl/index.ts";
 import { parseAnnotation } from "../../src/ir/index.ts";
 import { p4infoFromText } from "../../src/p4info/index.ts";
 import { annotated, type Extra } from "./annotationsprogram.ts";
@@ -43,6 +49,22 @@ describe("annotations in the P4 text", () => {
     expect(text).toMatch(/@lane\( -1,0x2, eight \)\s+action go\(/);
   });
 
+  it("stand in front of parameters and behind the names of match fields, whose documentation is above", () => {
+    const [v1model, tna] = [file("v1model/controls/sorter.p4"), file("tna/controls/sorter.p4")];
+    expect(v1model).toContain("action go(@format( PORT ) bit<9> port)");
+    expect(tna).toContain("action go(bit<9> port)");
+    expect(v1model).toMatch(/\/\/ Sends it on.*\n\s+\/\/ port: where it goes/i);
+    expect(v1model).toMatch(
+      /\/\/ As it came\.\n\s+hdr\.note\.kind: exact @name\("kind"\) @format\(NUMBER\) @empty\(\);/,
+    );
+    expect(tna).toContain('hdr.note.kind: exact @name("kind");');
+  });
+
+  it("stand above the struct of a digest", () => {
+    expect(file("v1model/headers.p4")).toContain('@name(".sorter.told")\n@rate(5)\nstruct');
+    expect(file("tna/headers.p4")).not.toContain("@rate");
+  });
+
   it("have ids among them for v1model; p4c-barefoot would warn of them", () => {
     const text = file("v1model/controls/sorter.p4");
     expect(text).toContain('@name(".sorter.seen") @id(21) register<');
@@ -62,6 +84,17 @@ describe("annotations in P4Info", () => {
     const go = info.actions.find((a) => a.preamble?.name === "sorter.go");
     expect(go?.preamble?.annotations).toEqual(["@lane(- 1 , 0x2 , eight)"]);
     expect(info.counters[0]?.preamble?.annotations).toEqual(['@owner("operations" , 2)']);
+  });
+
+  it("of match fields and parameters are those of the target, with the documentation", () => {
+    const param = (i: typeof info) => i.actions.find((a) => a.preamble?.name === "sorter.go")?.params[0];
+    expect(info.tables[0]?.matchFields[0]).toMatchObject({
+      annotations: ["@format(NUMBER)", "@empty"],
+      doc: { brief: "as it came" },
+    });
+    expect(tna.tables[0]?.matchFields[0]?.annotations).toEqual([]);
+    expect(param(info)).toMatchObject({ annotations: ["@format(PORT)"], doc: { brief: "where it goes" } });
+    expect(param(tna)).toMatchObject({ annotations: [], doc: { brief: "where it goes" } });
   });
 
   it("have the given ids behind the kind's prefix, with the documentation, on both targets", () => {
@@ -106,6 +139,29 @@ describe("annotations that cannot be", () => {
   it("are refused with the reason where the generator says the same itself", () => {
     expect(onTable('@name("x")', "@id(4)", '@brief("x")', "@hidden")).toHaveLength(4);
     expect(onTable("@id(4)")).toEqual(["GP1205 annotation @id of sorter.kinds: write the option id"]);
+  });
+
+  it("are refused at match fields, parameters and digests as elsewhere", () => {
+    const more = (build: (c: ControlBuilder) => void) =>
+      wrong({ more: build }).map((w) => w.replace(/, .*/, ""));
+    const annotations = { all: ["@id(3)"] };
+    expect(
+      more(
+        (c) =>
+          void c.action("other", { port: bit(9) }, (a) => a.drop(), {
+            parameters: { port: { annotations } },
+          }),
+      ),
+    ).toContain("GP1205 annotation @id of parameter port of sorter.other: write the option id");
+    expect(more((c) => void c.digest("again", { x: bit(8) }, { annotations }))).toContain(
+      "GP1205 annotation @id of sorter.again: write the option id",
+    );
+    expect(
+      more((c) => {
+        const untyped = { parameters: { prt: "where it goes" } } as ActionAbout;
+        c.action("other", { port: bit(9) }, (a) => a.drop(), untyped);
+      }),
+    ).toEqual(["GP1404 sorter.other: there is no parameter prt (it has port)"]);
   });
 
   it("are refused where they are no lists of texts, or for a target that is none", () => {

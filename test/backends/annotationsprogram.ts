@@ -45,12 +45,29 @@ export function annotated(extra: Extra = {}): Program {
               a.set(intrinsic.egress_port, d.port);
               a.set(mark, 1);
             },
-            { doc: "sends it on", id: 0xffffff, annotations: { v1model: ["@lane( -1,0x2, eight )"] } },
+            {
+              doc: "sends it on",
+              id: 0xffffff,
+              annotations: { v1model: ["@lane( -1,0x2, eight )"] },
+              parameters: {
+                port: { doc: "where it goes", annotations: { v1model: ["@format( PORT )"] } },
+              },
+            },
+          );
+          const told = c.digest(
+            "told",
+            { kind: bit(8) },
+            { doc: "a large note", annotations: { v1model: ["@rate(5)"] } },
           );
           const stay = c.action("stay", {}, (a) => a.drop());
           const kinds = c.table("kinds", {
             doc: "where notes go",
-            key: { kind: exactly(h.kind) },
+            key: {
+              kind: exactly(h.kind, {
+                doc: "as it came",
+                annotations: { v1model: ["@format(NUMBER)", "@empty()"] },
+              }),
+            },
             actions: [go, stay],
             size: 64,
             defaultAction: stay.with({}),
@@ -66,6 +83,7 @@ export function annotated(extra: Extra = {}): Program {
               (large) => large.count(sizes, "large"),
             );
             s.apply(kinds);
+            s.if(h.size.eq(255), (large) => large.digest(told, { kind: mark }));
             s.if(mark.eq(1), (then) => then.set(h.rest, value(bit(16), 5)));
           });
           p.ingress("route", (s) => s.invoke(c));

@@ -176,8 +176,10 @@ function table(t: LoweredTable, control: LoweredControl, symbols: Symbols): Init
     matchFields: t.key.map((k, i) => ({
       id: i + 1,
       name: k.name,
+      annotations: infoTexts(k),
       bitwidth: widthOf(k.expression.type),
       match: { case: "matchType", value: MATCH[k.match] },
+      ...documentation(k.doc),
     })),
     actionRefs: t.actions.map((a) => ({
       id: symbols.id("action", a.name),
@@ -242,6 +244,7 @@ function action(a: LoweredControl["actions"][number], symbols: Symbols): Init<Ac
     params: a.parameters.map((p, i) => ({
       id: i + 1,
       name: p.name,
+      annotations: infoTexts(p),
       bitwidth: widthOf(p.type),
       ...documentation(p.doc),
     })),

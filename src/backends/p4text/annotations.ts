@@ -26,6 +26,16 @@ function annotationTexts({
   ];
 }
 
+/** Annotations each in a line above what they are of. */
+export function linesAbove(annotations: readonly Annotation[] = []): Doc {
+  return concat(...annotations.flatMap((a) => [a.text.trim(), hardline]));
+}
+
+/** Annotations of what stands in a line, each with a space behind it. */
+export function inLine(annotations: readonly Annotation[] = []): string {
+  return annotations.map((a) => `${a.text.trim()} `).join("");
+}
+
 /** What stands above a control: its documentation as a comment, and its annotations. */
 export function controlHead(c: {
   readonly doc?: string;

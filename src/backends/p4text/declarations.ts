@@ -1,6 +1,6 @@
-import type { Annotated } from "../../ir/index.ts";
+import type { Annotated, Annotation } from "../../ir/index.ts";
 import { type DataType, typeName } from "../../ir/index.ts";
-import { annotatedLine, annotationLines } from "./annotations.ts";
+import { annotatedLine, annotationLines, inLine } from "./annotations.ts";
 import { comment, sentence, wrap } from "./comments.ts";
 import { braces, concat, type Doc, hardline, INDENT, lines, list, WIDTH } from "./layout.ts";
 
@@ -52,8 +52,7 @@ interface ParameterText {
   readonly name: string;
   readonly type: DataType;
   readonly doc?: string;
-  /** Annotations, in front of the type. */
-  readonly annotated?: string;
+  readonly annotations?: readonly Annotation[];
 }
 
 /** An action with the documentation of its parameters in front. */
@@ -68,9 +67,7 @@ export function actionText(action: ActionText, body: readonly Doc[]): Doc {
       braces(
         list(
           `action ${action.local}(`,
-          action.parameters.map((p) =>
-            [...(p.annotated === undefined ? [] : [p.annotated]), typeName(p.type), p.name].join(" "),
-          ),
+          action.parameters.map((p) => `${inLine(p.annotations)}${typeName(p.type)} ${p.name}`),
           ")",
         ),
         body,

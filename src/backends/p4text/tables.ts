@@ -1,5 +1,6 @@
-import type { Annotated, DataType, KeySet, MatchKind } from "../../ir/index.ts";
+import type { Annotated, Annotation, DataType, KeySet, MatchKind } from "../../ir/index.ts";
 import { annotationLines } from "./annotations.ts";
+import { comment, sentence } from "./comments.ts";
 import { braces, concat, type Doc, hardline, INDENT, list, nest, render, WIDTH } from "./layout.ts";
 import { keySet, literal } from "./literals.ts";
 
@@ -12,6 +13,8 @@ export interface TableText extends Annotated {
     readonly expression: Doc;
     readonly match: MatchKind;
     readonly type: DataType;
+    readonly doc?: string;
+    readonly annotations?: readonly Annotation[];
   }[];
   /** Fields whose hash chooses among the members of a group. */
   readonly selectors?: readonly Doc[];
@@ -40,7 +43,13 @@ export function tableText(t: TableText): Doc {
   if (t.key.length > 0)
     body.push(
       braces("key =", [
-        ...t.key.map((k) => concat(k.expression, `: ${k.match} @name(${quote(k.name)});`)),
+        ...t.key.map((k) => {
+          const line = concat(
+            k.expression,
+            `: ${k.match} @name(${quote(k.name)})${partTexts(k.annotations)};`,
+          );
+          return k.doc === undefined ? line : concat(comment(sentence(k.doc), 4 * INDENT), hardline, line);
+        }),
         ...(t.selectors ?? []).map((k) => concat(k, ": selector;")),
       ]),
     );
@@ -59,6 +68,10 @@ export function tableText(t: TableText): Doc {
     concat(t.defaultAction.constant ? "const " : "", "default_action = ", call(t.defaultAction), ";"),
   );
   return concat(annotationLines(t), braces(`table ${t.local}`, body));
+}
+
+function partTexts(annotations: readonly Annotation[] = []): string {
+  return annotations.map((a) => ` ${a.text.trim()}`).join("");
 }
 
 /** The control-plane name, absolute, so that it does not depend on where the object stands. */

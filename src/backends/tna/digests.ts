@@ -17,7 +17,7 @@ export function digestsOf(program: Program, ids: Identifiers, refuse: Refuse): r
   const digests = [...placedStatements(program)].flatMap(([s, { control }]) => {
     const declared = control?.digests.find((d) => s.kind === "digest" && d.name === s.digest);
     if (s.kind !== "digest" || control === undefined || declared === undefined) return [];
-    const { name, fields, doc, at } = declared;
+    const { name, fields, doc, annotations, at } = declared;
     const bits = fields.reduce((sum, f) => sum + widthOf(f.type), 0);
     if (bits > 8 * MAX_BYTES) refuse("GP1843", `digest ${name} has ${Math.ceil(bits / 8)} bytes`, at);
     const types = ids.controls.get(control.name)?.digests ?? new Map();
@@ -30,6 +30,7 @@ export function digestsOf(program: Program, ids: Identifiers, refuse: Refuse): r
         fields,
         values: s.values.flatMap((v) => (v.kind === "metadata" ? [v.name] : [])),
         ...(doc === undefined ? {} : { doc }),
+        ...(annotations === undefined ? {} : { annotations }),
       },
     ];
   });

@@ -52,6 +52,7 @@ export interface Member {
   readonly name: string;
   readonly type: DataType;
   readonly doc?: string;
+  readonly annotations?: readonly Annotation[];
   /** P4 type, where it has a name of its own. */
   readonly typeName?: string;
   readonly isPadding?: boolean;
@@ -110,6 +111,7 @@ export interface TnaDigest {
   /** Metadata with the values. */
   readonly values: readonly string[];
   readonly doc?: string;
+  readonly annotations?: readonly Annotation[];
 }
 
 export interface TnaParser {

@@ -147,6 +147,7 @@ export interface Local {
   readonly name: string;
   readonly type: DataType;
   readonly doc?: string;
+  readonly annotations?: readonly Annotation[];
 }
 
 /** What an action does, and what stands in a control as straight-line code. Locals are referred to by parameter nodes. */

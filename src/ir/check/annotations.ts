@@ -1,4 +1,10 @@
-import { type Annotated, MOST_ID, parseAnnotation, reservedAnnotations } from "../annotations.ts";
+import {
+  type Annotated,
+  type Annotation,
+  MOST_ID,
+  parseAnnotation,
+  reservedAnnotations,
+} from "../annotations.ts";
 import type { Diagnostic } from "../diagnostics.ts";
 import type { Control, Program } from "../program.ts";
 import type { SourceLocation } from "../source.ts";
@@ -12,7 +18,12 @@ interface Object extends Annotated {
 
 /** Annotations that P4 can write and the generator does not, and ids that are one object's alone. */
 export function checkAnnotations(program: Program, report: Report): void {
-  for (const control of program.controls) annotationsOf(control, report);
+  for (const control of program.controls) {
+    annotationsOf(control, report);
+    for (const digest of control.digests) annotationsOf(digest, report);
+    for (const { name, at, parameters } of control.actions) parts(parameters, "parameter", name, at, report);
+    for (const { name, at, key } of control.tables) parts(key, "match field", name, at, report);
+  }
   for (const kind of kinds) {
     const taken = new Map<number, string>();
     for (const object of program.controls.flatMap((c): readonly Object[] => c[kind])) {
@@ -27,6 +38,19 @@ export function checkAnnotations(program: Program, report: Report): void {
         report({ code: "GP1206", message: `id ${id} of ${name} is that of ${owner} already`, at });
     }
   }
+}
+
+/** Match fields and parameters, by the names of what they belong to. */
+function parts(
+  all: readonly { readonly name: string; readonly annotations?: readonly Annotation[] }[],
+  what: string,
+  owner: string,
+  at: SourceLocation | undefined,
+  report: Report,
+): void {
+  for (const { name, annotations } of all)
+    if (annotations !== undefined)
+      annotationsOf({ name: `${what} ${name} of ${owner}`, annotations, ...(at && { at }) }, report);
 }
 
 /** Each has ids of its own. */

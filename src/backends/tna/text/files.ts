@@ -1,4 +1,4 @@
-import { controlHead } from "../../p4text/annotations.ts";
+import { controlHead, linesAbove } from "../../p4text/annotations.ts";
 import { comment } from "../../p4text/comments.ts";
 import { documented } from "../../p4text/declarations.ts";
 import { expression } from "../../p4text/expressions.ts";
@@ -64,7 +64,13 @@ function partFiles(program: TnaProgram, file: FileMaker): ReadonlyMap<string, st
         ...program.headerTypes.map((t) => render(headerTypeText(t))),
         ...valueSetTypes(program.source, program.valueSetTypes).map((t) => render(t)),
         ...program.digests.map((d) =>
-          render(documented(d.doc, braces(`struct ${d.type}`, members(d.fields)), 0)),
+          render(
+            documented(
+              d.doc,
+              concat(linesAbove(d.annotations), braces(`struct ${d.type}`, members(d.fields))),
+              0,
+            ),
+          ),
         ),
       ],
       headers: render(

@@ -99,7 +99,9 @@ function profileTexts(p: TnaActionProfile): readonly Doc[] {
 export function actionTexts(actions: readonly TnaAction[], place: Place): readonly Doc[] {
   return actions.flatMap((a) => {
     const unused = unusedParameters(a);
-    const parameters = a.parameters.map((p) => (unused.has(p.name) ? { ...p, annotated: UNUSED } : p));
+    const parameters = a.parameters.map((p) =>
+      unused.has(p.name) ? { ...p, annotations: [...(p.annotations ?? []), { text: UNUSED }] } : p,
+    );
     return [
       ...(a.units.length === 0 ? [] : [lines(a.units.map(unitText))]),
       ...a.updates.map((u) => programText(u, place)),
@@ -151,7 +153,7 @@ function tnaTable(table: TnaTable, control: TnaControl, place: Place): Doc {
   return tableText({
     ...table,
     key: table.key.map((k) => ({
-      name: k.name,
+      ...k,
       expression: expression(k.expression, scopeOf(place), true),
       match: matchOf(k.match, table),
       type: k.expression.type,

@@ -1,4 +1,5 @@
 import { typeName } from "../../../ir/index.ts";
+import { linesAbove } from "../../p4text/annotations.ts";
 import { documented, memberTexts } from "../../p4text/declarations.ts";
 import { braces, concat, type Doc, hardline } from "../../p4text/layout.ts";
 import { nameText } from "../../p4text/tables.ts";
@@ -59,6 +60,6 @@ function members(fields: LoweredHeaderType["fields"], varbit?: LoweredHeaderType
 }
 
 /** The control plane knows a digest by the name of its struct. */
-function digestText({ name, type, fields }: LoweredDigest): Doc {
-  return concat(nameText(name), hardline, braces(`struct ${type}`, members(fields)));
+function digestText({ name, type, fields, annotations }: LoweredDigest): Doc {
+  return concat(nameText(name), hardline, linesAbove(annotations), braces(`struct ${type}`, members(fields)));
 }

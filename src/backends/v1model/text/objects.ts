@@ -85,7 +85,7 @@ function v1modelTable(table: LoweredTable, control: LoweredControl): Doc {
       );
       const scope = scopeOf(control.gress);
       return {
-        name: k.name,
+        ...k,
         expression: asBits ? bitsText(k.expression, scope) : expression(k.expression, scope, true),
         match: k.match,
         type: asBits ? bit(widthOf(type)) : type,
