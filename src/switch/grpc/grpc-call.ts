@@ -1,7 +1,8 @@
 import { type GrpcStatus, grpcCode, statusHeaders } from "./grpc-status.ts";
 import { encodeHeaders, type Headers } from "./hpack.ts";
 import type { Http2Stream, StreamListener } from "./http2-stream.ts";
-import { framedMessage, MessageReader, noMemory, type RequestMemory } from "./message-reader.ts";
+import { framedMessage, MessageReader, noMemory } from "./message-reader.ts";
+import type { ConnectionMemory } from "./request-memory.ts";
 
 /** What is known of a call beside its messages. */
 export interface CallInfo {
@@ -64,7 +65,11 @@ export class GrpcCall implements StreamingCall, StreamListener {
   readonly #method: GrpcMethod;
   readonly #statusOf: (error: unknown, call: CallInfo) => GrpcStatus;
   readonly #reader: MessageReader;
-  readonly #memory: RequestMemory;
+  readonly #memory: ConnectionMemory;
+  /** Bytes of headers that are counted. */
+  #headerBytes = 0;
+  /** The bytes that are read are the last of the request. */
+  #isLastPart = false;
   #hasSentHeaders = false;
   #isEnded = false;
   #request: Uint8Array | undefined;
@@ -76,7 +81,7 @@ export class GrpcCall implements StreamingCall, StreamListener {
     headers: Headers,
     method: GrpcMethod,
     maxMessageSize: number,
-    memory: RequestMemory,
+    memory: ConnectionMemory,
     statusOf: (error: unknown, call: CallInfo) => GrpcStatus,
   ) {
     this.#stream = stream;
@@ -89,6 +94,11 @@ export class GrpcCall implements StreamingCall, StreamListener {
 
   /** To be called once, when the stream knows its listener. */
   open(): void {
+    if (!this.#memory.change(0, this.#headers.size)) {
+      this.end(noMemory);
+      return;
+    }
+    this.#headerBytes = this.#headers.size;
     if (this.#method.kind !== "bidi") return;
     const { open } = this.#method;
     this.#guard(() => {
@@ -136,7 +146,8 @@ export class GrpcCall implements StreamingCall, StreamListener {
 
   #over(): void {
     this.#reader.release();
-    this.#memory.change(this.#request?.length ?? 0, 0);
+    this.#memory.change(this.#headerBytes + (this.#request?.length ?? 0), 0);
+    this.#headerBytes = 0;
     this.#request = undefined;
     this.#wakeUp();
     const bidi = this.#bidi;
@@ -161,8 +172,9 @@ export class GrpcCall implements StreamingCall, StreamListener {
 
   // ---------------------------------------------------------------- from the stream
 
-  data(bytes: Uint8Array, from: number, to: number): void {
+  data(bytes: Uint8Array, from: number, to: number, isLast: boolean): void {
     if (this.#isEnded) return;
+    this.#isLastPart = isLast;
     const status = this.#reader.push(bytes, from, to, this.#onMessage);
     if (status !== undefined) this.end(status);
   }
@@ -175,8 +187,9 @@ export class GrpcCall implements StreamingCall, StreamListener {
     }
     if (this.#request !== undefined)
       this.end({ code: grpcCode.unimplemented, message: "the method takes one message only" });
-    else if (this.#memory.change(0, message.length)) this.#request = message;
-    else this.end(noMemory);
+    else if (!this.#memory.change(0, message.length)) this.end(noMemory);
+    // One that has to wait for its end must not hold everything that came together with it.
+    else this.#request = this.#isLastPart ? message : message.slice();
   };
 
   halfClosed(): void {

@@ -5,7 +5,7 @@ import { type GrpcStatus, grpcCode } from "./grpc-status.ts";
 import type { Headers } from "./hpack.ts";
 import { Http2Connection } from "./http2-connection.ts";
 import type { Http2Stream, StreamListener } from "./http2-stream.ts";
-import { RequestMemory } from "./message-reader.ts";
+import { type ConnectionMemory, RequestMemory } from "./request-memory.ts";
 
 /** Certificates as PEM texts. */
 export interface GrpcTls {
@@ -24,10 +24,13 @@ export interface GrpcServerOptions {
   readonly statusOf: (error: unknown, call: CallInfo) => GrpcStatus;
   /** Largest message that is taken, in bytes; 256 MiB unless given. */
   readonly maxMessageSize?: number;
+  /** Connections that are open at most; 1024 unless given. When one more comes, the one that has been without a call for longest is closed. */
+  readonly maxConnections?: number;
   readonly tls?: GrpcTls;
 }
 
 const defaultMaxMessageSize = 256 * 1024 * 1024;
+const defaultMaxConnections = 1024;
 /** Milliseconds without a sign of a client after which it is asked, and how often it may leave that unanswered. */
 const silence = 30_000;
 const mostUnanswered = 2;
@@ -47,18 +50,22 @@ interface Connection {
   readonly socket: Socket;
   readonly http2: Http2Connection;
   hasSpoken: boolean;
+  /** Requests of any connection that had come before this one's last. */
+  lastRequest: number;
 }
 
 /** Serves gRPC over HTTP/2, in plain text or by TLS. */
 export class GrpcServer {
   readonly #options: GrpcServerOptions;
   readonly #maxMessageSize: number;
+  readonly #maxConnections: number;
   readonly #listener: NetServer;
   readonly #connections = new Map<Socket, Connection>();
   /** All sockets, those too that are still at their handshake. */
   readonly #sockets = new Set<Socket>();
   readonly #keepalive: NodeJS.Timeout;
   readonly #memory: RequestMemory;
+  #requests = 0;
   /** Bytes of answers that wait for clients. */
   #waitingBytes = 0;
   #whenEmpty: (() => void) | undefined;
@@ -66,6 +73,7 @@ export class GrpcServer {
   constructor(options: GrpcServerOptions) {
     this.#options = options;
     this.#maxMessageSize = options.maxMessageSize ?? defaultMaxMessageSize;
+    this.#maxConnections = options.maxConnections ?? defaultMaxConnections;
     this.#memory = new RequestMemory(2 * this.#maxMessageSize);
     const { tls } = options;
     if (tls === undefined) {
@@ -77,6 +85,9 @@ export class GrpcServer {
       );
     }
     this.#listener.on("connection", (socket: Socket) => {
+      // Those at their handshake count, too.
+      if (this.#sockets.size >= this.#maxConnections) this.#makeRoom(socket);
+      if (socket.destroyed) return;
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
@@ -126,7 +137,20 @@ export class GrpcServer {
     for (const { http2 } of [...this.#connections.values()]) http2.lost();
   }
 
+  /** Closes the connection that has been without a call for longest; the new one if all have calls. */
+  #makeRoom(added: Socket): void {
+    let idle: Connection | undefined;
+    for (const connection of this.#connections.values()) {
+      const isIdle = connection.http2.openStreams === 0 && !connection.socket.destroyed;
+      if (isIdle && (idle === undefined || connection.lastRequest < idle.lastRequest)) idle = connection;
+    }
+    const closed = idle?.socket ?? added;
+    this.#sockets.delete(closed);
+    closed.destroy();
+  }
+
   #accept(socket: Socket): void {
+    const memory = this.#memory.connection();
     const http2: Http2Connection = new Http2Connection(
       {
         write: (bytes) => {
@@ -138,13 +162,16 @@ export class GrpcServer {
         close: () => socket.end(),
       },
       {
-        request: (stream, headers) => this.#request(http2, stream, headers),
+        request: (stream, headers) => {
+          connection.lastRequest = this.#requests++;
+          return this.#request(http2, stream, headers, memory);
+        },
         countWaiting: (bytes) => {
           this.#waitingBytes += bytes;
         },
       },
     );
-    const connection = { socket, http2, hasSpoken: true };
+    const connection: Connection = { socket, http2, hasSpoken: true, lastRequest: this.#requests };
     this.#connections.set(socket, connection);
     socket.on("data", (chunk: Buffer) => {
       connection.hasSpoken = true;
@@ -164,7 +191,12 @@ export class GrpcServer {
     http2.flush();
   }
 
-  #request(http2: Http2Connection, stream: Http2Stream, headers: Headers): StreamListener | undefined {
+  #request(
+    http2: Http2Connection,
+    stream: Http2Stream,
+    headers: Headers,
+    memory: ConnectionMemory,
+  ): StreamListener | undefined {
     if (headers.isTooLarge) {
       refuse(stream, largeHeaders);
       return undefined;
@@ -185,7 +217,7 @@ export class GrpcServer {
       return undefined;
     }
     const { statusOf } = this.#options;
-    const call = new GrpcCall(stream, headers, method, this.#maxMessageSize, this.#memory, statusOf);
+    const call = new GrpcCall(stream, headers, method, this.#maxMessageSize, memory, statusOf);
     stream.listener = call;
     call.open();
     return call.isEnded ? undefined : call;

@@ -82,6 +82,11 @@ export class Headers {
     this.#maxSize = maxSize;
   }
 
+  /** In characters, and 32 for each header. */
+  get size(): number {
+    return this.#size;
+  }
+
   /** There were more headers than allowed; those above are not here. */
   get isTooLarge(): boolean {
     return this.#size > this.#maxSize;

@@ -353,7 +353,8 @@ export class Http2Connection implements StreamOutput {
   #dataPart(bytes: Uint8Array, from: number, to: number): void {
     const stream = this.#dataStream;
     if (stream === undefined || stream.isClosed) return;
-    if (to > from) stream.listener?.data(bytes, from, to);
+    const isLast = this.#dataEnds && this.#dataLeft === 0;
+    if (to > from) stream.listener?.data(bytes, from, to, isLast);
     if (this.#dataLeft > 0) return;
     this.#dataStream = undefined;
     if (this.#dataEnds) this.#remoteEnd(stream);

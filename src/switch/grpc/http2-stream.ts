@@ -1,6 +1,6 @@
 export interface StreamListener {
-  /** Bytes of the body. They may be kept. */
-  data(bytes: Uint8Array, from: number, to: number): void;
+  /** Bytes of the body, and whether they are its last ones: otherwise that is not known yet. They may be kept. */
+  data(bytes: Uint8Array, from: number, to: number, isLast: boolean): void;
   /** The client has sent everything. */
   halfClosed(): void;
   /** The stream is no more: reset by the client, or the connection is gone. Not after the answer is complete. */

@@ -1,5 +1,6 @@
 import { gunzipSync, inflateSync } from "node:zlib";
 import { type GrpcStatus, grpcCode } from "./grpc-status.ts";
+import type { ConnectionMemory } from "./request-memory.ts";
 
 /** A compressed flag and the length. */
 const prefixBytes = 5;
@@ -11,35 +12,11 @@ export const noMemory: GrpcStatus = {
 
 /** Memory of a message begins with this, however long it says it is. */
 const firstBytes = 4096;
-/** Bytes of each call that are not counted. */
-const uncounted = 64 * 1024;
-
-/**
- * Bytes of requests that are held until they are answered, over all calls of a server. The first ones of each call are not counted, so that small
- * calls are taken whatever others hold.
- */
-export class RequestMemory {
-  readonly #most: number;
-  #held = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** A call holds `after` bytes instead of `before`; false when there is no room for that. */
-  change(before: number, after: number): boolean {
-    const more = Math.max(0, after - uncounted) - Math.max(0, before - uncounted);
-    if (more > 0 && this.#held + more > this.#most) return false;
-    this.#held += more;
-    return true;
-  }
-}
-
 /** Cuts a stream's bytes into messages, whole or in parts as they come. */
 export class MessageReader {
   readonly #maxSize: number;
   readonly #encoding: string;
-  readonly #memory: RequestMemory;
+  readonly #memory: ConnectionMemory;
   /** The prefix, as far as it came. */
   readonly #prefix = new Uint8Array(prefixBytes);
   #prefixLength = 0;
@@ -51,7 +28,7 @@ export class MessageReader {
    * @param maxSize of a message in bytes, after it was decompressed as before
    * @param encoding as the header `grpc-encoding` says
    */
-  constructor(maxSize: number, encoding: string | undefined, memory: RequestMemory) {
+  constructor(maxSize: number, encoding: string | undefined, memory: ConnectionMemory) {
     this.#maxSize = maxSize;
     this.#encoding = encoding ?? "identity";
     this.#memory = memory;

@@ -81,6 +81,8 @@ export class AccessQueue {
         resolve: resolve as (value: unknown) => void,
         reject,
       };
+      // What nobody waits for any more would keep its request for as long as something long is in front.
+      this.#waiting = this.#waiting.filter(({ call: waiting }) => !waiting.isEnded);
       (isFree ? this.#active : this.#waiting).push(access);
       this.#schedule();
     });

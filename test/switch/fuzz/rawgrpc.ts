@@ -3,7 +3,8 @@ import { connect, type Socket } from "node:net";
 import { hostAndPort } from "../../../src/p4runtime/address.ts";
 import { encodeHeaders, type Headers, HpackDecoder } from "../../../src/switch/grpc/hpack.ts";
 import { FrameWriter, flag, frameType, preface } from "../../../src/switch/grpc/http2-frames.ts";
-import { framedMessage, MessageReader, RequestMemory } from "../../../src/switch/grpc/message-reader.ts";
+import { framedMessage, MessageReader } from "../../../src/switch/grpc/message-reader.ts";
+import { RequestMemory } from "../../../src/switch/grpc/request-memory.ts";
 
 export interface RawAnswer {
   readonly status: number;
@@ -100,7 +101,11 @@ export class RawGrpc {
       const late = setTimeout(() => reject(new Error(`${path} is not answered`)), patience);
       if (onMessage !== undefined) clearTimeout(late);
       this.#calls.set(id, {
-        reader: new MessageReader(widest, undefined, new RequestMemory(Number.POSITIVE_INFINITY)),
+        reader: new MessageReader(
+          widest,
+          undefined,
+          new RequestMemory(Number.POSITIVE_INFINITY).connection(),
+        ),
         messages: [],
         onMessage,
         done: (value) => {

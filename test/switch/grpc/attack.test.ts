@@ -442,3 +442,79 @@ describe("gRPC's own client for Node", () => {
     await isAlive(address);
   });
 });
+
+describe("very many calls that are never complete", () => {
+  const most = 1_000_000;
+  const part = Buffer.concat([Buffer.of(0, 0, 0, 0xff, 0xff), Buffer.alloc(60_000)]);
+
+  it("hold no more memory than the server has for requests and each connection for nothing, and small calls are taken", async () => {
+    const address = await start(most);
+    const rudes = Array.from({ length: 8 }, () => new Rude(address).hello());
+    const streams = Array.from({ length: 250 }, (_, i) => 2 * i + 1);
+    const before = process.memoryUsage().arrayBuffers;
+    for (const rude of rudes)
+      for (const stream of streams) rude.say(headers(stream, "/test/Echo"), data(stream, part));
+    // 2,000 calls of 60 KB: 120 MB, where 2 MB and 256 KB for each connection are taken.
+    const refused = (): number =>
+      rudes.flatMap((rude) => streams.filter((stream) => rude.status(stream) === "8")).length;
+    await expect.poll(refused, { timeout: 30_000 }).toBeGreaterThan(1_900);
+    await isAlive(address);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(60e6);
+    for (const rude of rudes) rude.socket.destroy();
+    await expect.poll(() => call(address, "Echo", Buffer.alloc(900_000)).then(({ code }) => code)).toBe(0);
+  });
+
+  it("cannot hold more by headers, or by small messages that came together with much else", async () => {
+    const address = await start(most);
+    const rude = new Rude(address).hello();
+    const filler = ["x-filler", "x".repeat(15_000)] as const;
+    for (let stream = 1; stream < 500; stream += 2) rude.say(headers(stream, "/test/Echo", [filler]));
+    // 2.25 MB of 3.75 MB.
+    const refused = (): number =>
+      Array.from({ length: 250 }, (_, i) => rude.status(2 * i + 1)).filter((status) => status === "8").length;
+    await expect.poll(refused, { timeout: 10_000 }).toBeGreaterThan(90);
+    await isAlive(address);
+    rude.socket.destroy();
+    // A small message, and 64 KB of frames that mean nothing, again and again.
+    const other = new Rude(address).hello();
+    await once(other.socket, "connect");
+    const before = process.memoryUsage().arrayBuffers;
+    const nothing = frame(99, 0, 0, Buffer.alloc(65_000));
+    for (let stream = 1; stream < 500; stream += 2) {
+      other.say(headers(stream, "/test/Echo"), data(stream, framedMessage(Buffer.of(1))), nothing);
+      if (stream % 20 === 1) await sleep(1);
+    }
+    await isAlive(address);
+    globalThis.gc?.();
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(60e6);
+  });
+});
+
+describe("very many connections", () => {
+  it("close those without calls, and are refused when all have calls", async () => {
+    const server = new GrpcServer({ methods, statusOf: () => ({ code: 2, message: "" }), maxConnections: 3 });
+    const port = await server.listen("127.0.0.1", 0);
+    stops.push(() => server.close(100));
+    const address = `127.0.0.1:${port}`;
+    const speaking = async (stream: number): Promise<Rude> => {
+      const rude = new Rude(address).hello();
+      rude.say(headers(stream, "/test/Chat"), data(stream, framedMessage(Buffer.of(7))));
+      await expect.poll(() => rude.frames.some(({ type }) => type === frameType.data)).toBe(true);
+      return rude;
+    };
+    const first = await speaking(1);
+    const idle = new Rude(address).hello();
+    await once(idle.socket, "connect");
+    const second = await speaking(1);
+    const ended = once(idle.socket, "close");
+    const third = await speaking(1);
+    await ended;
+    const refused = new Rude(address).hello();
+    await once(refused.socket, "close");
+    for (const rude of [first, second, third]) expect(rude.socket.destroyed).toBe(false);
+    third.socket.destroy();
+    await expect
+      .poll(async () => (await call(address, "Echo", Buffer.of(1), { deadline: 500 })).code)
+      .toBe(0);
+  });
+});

@@ -8,7 +8,8 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { GrpcMethod } from "../../../src/switch/grpc/grpc-call.ts";
 import { GrpcServer } from "../../../src/switch/grpc/grpc-server.ts";
-import { framedMessage, MessageReader, RequestMemory } from "../../../src/switch/grpc/message-reader.ts";
+import { framedMessage, MessageReader } from "../../../src/switch/grpc/message-reader.ts";
+import { RequestMemory } from "../../../src/switch/grpc/request-memory.ts";
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
@@ -236,7 +237,7 @@ describe("a gRPC server", () => {
 });
 
 describe("messages", () => {
-  const memory = () => new RequestMemory(1e9);
+  const memory = () => new RequestMemory(1e9).connection();
 
   it("come out whole however their bytes were cut", () => {
     fc.assert(
