@@ -189,7 +189,7 @@ export class GrpcCall implements StreamingCall, StreamListener {
       this.end({ code: grpcCode.unimplemented, message: "the method takes one message only" });
     else if (!this.#memory.change(0, message.length)) this.end(noMemory);
     // One that has to wait for its end must not hold everything that came together with it.
-    else this.#request = this.#isLastPart ? message : message.slice();
+    else this.#request = this.#isLastPart ? message : new Uint8Array(message);
   };
 
   halfClosed(): void {

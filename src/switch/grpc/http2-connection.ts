@@ -436,14 +436,14 @@ export class Http2Connection implements StreamOutput {
     const endStream = (flags & flag.endStream) !== 0;
     const part = bytes.subarray(start, end);
     if ((flags & flag.endHeaders) !== 0) this.#headerBlock(streamId, endStream, part);
-    else this.#block = { streamId, endStream, parts: [part.slice()] };
+    else this.#block = { streamId, endStream, parts: [new Uint8Array(part)] };
   }
 
   #continuation(flags: number, bytes: Uint8Array, from: number, to: number): void {
     const block = this.#block;
     if (block === undefined)
       throw new ConnectionError(errorCode.protocolError, "a continuation of no headers");
-    block.parts.push(bytes.slice(from, to));
+    block.parts.push(new Uint8Array(bytes.subarray(from, to)));
     // Compressed headers are hardly larger than the list that they make, and parts without end are an attack.
     const size = block.parts.reduce((sum, part) => sum + part.length, 0);
     if (size > 2 * this.#limits.maxHeaderListSize || block.parts.length > 64)
