@@ -21,8 +21,8 @@ export const build: Verb = {
   help: `Usage: gradplane build PROGRAM.ts ... [--target v1model|tna|tna2|all] [--out DIR] [--verify]
 
 Checks the program and writes below DIR/NAME: v1model/*.p4, NAME.json (BMv2), p4info.txtpb, p4info.bin, tna/*.p4,
-tna/NAME.json with its tna/p4info.* (gradplane switch --personality tna), tna/stages.svg (Tofino 1), tables.json, report.md, sourcemap.json (for gradplane where), packets.md, bindings.ts (a typed
-P4Runtime client), NAME.lua (a Wireshark dissector). The same program gives the same bytes.
+tna/NAME.json with its tna/p4info.* (gradplane switch --personality tna), tna/stages.svg (Tofino 1), tables.json (for
+gradplane p4rt fill), report.md, sourcemap.json (for gradplane where), packets.md, bindings.ts (a typed P4Runtime client), NAME.lua (a Wireshark dissector). The same program gives the same bytes.
 
   --target T  what to generate for; an error when the target lacks something that the program needs.
               Without it: v1model, and tna when Tofino has all that the program needs. tna2 is Tofino 2, with more stages: tna2/*.p4

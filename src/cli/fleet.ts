@@ -222,7 +222,9 @@ function words(found: Finding): string {
     case "failed":
       return found.reason;
     case "otherProgram":
-      return found.cookie === undefined ? "has no program" : "has another program";
+      return found.cookie === undefined
+        ? "has no program: apply loads it"
+        : "has another program: apply loads this one";
     case "read": {
       const { missing, changed, stale, foreign, same } = found.difference;
       const drift = foreign.length === 0 ? "" : `, ${foreign.length} of somebody else`;

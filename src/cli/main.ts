@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { BackendError } from "../backends/backenderror.ts";
 import { ProgramError } from "../dsl/programerror.ts";
+import { didYouMean } from "../p4info/suggest.ts";
 import { EnvironmentError, UserError } from "./exit.ts";
 import type { Verb } from "./verb.ts";
 
@@ -80,7 +81,7 @@ const verbs: Readonly<Record<string, { readonly summary: string; load(): Promise
     load: async () => (await import("./cable.ts")).cable,
   },
   p4rt: {
-    summary: "P4Runtime by hand: read, write, watch, info, shell, with the names of the program",
+    summary: "P4Runtime by hand: read, write, fill, watch, info, shell, with the names of the program",
     load: async () => (await import("./p4rt/p4rt.ts")).p4rt,
   },
 };
@@ -100,6 +101,7 @@ Example:
 
 async function main(args: readonly string[]): Promise<void> {
   const [name, ...rest] = args;
+  if (name === "help" && rest.length > 0) return main([...rest, "--help"]);
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     process.stdout.write(`${usage}\n`);
     if (name === undefined) process.exitCode = 1;
@@ -113,7 +115,10 @@ async function main(args: readonly string[]): Promise<void> {
   }
   const found = verbs[name];
   if (found === undefined) {
-    throw new UserError(`there is no verb "${name}"; the verbs are ${Object.keys(verbs).join(", ")}`);
+    const names = Object.keys(verbs);
+    throw new UserError(
+      `there is no verb "${name}"${didYouMean(name, names)}; the verbs are ${names.join(", ")}`,
+    );
   }
   const verb = await found.load();
   const own = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : rest.length);

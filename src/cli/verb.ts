@@ -31,7 +31,7 @@ export function parse<const O extends Options>(verb: string, args: readonly stri
         ? reason.replace(/\. To specify a positional argument .*$/, "")
         : `there is no option ${unknown}${didYouMean(
             unknown,
-            Object.keys(options).map((name) => `--${name}`),
+            [...Object.keys(options), "help"].map((name) => `--${name}`),
           )}`;
     throw new UserError(`${text}\nSee gradplane ${verb} --help.`);
   }

@@ -45,11 +45,15 @@ describe("gradplane", () => {
     expect(await gradplane([])).toMatchObject({ status: 1, stdout: usage.stdout });
   });
 
+  test("help VERB is VERB --help", async () => {
+    expect(await gradplane(["help", "fit"])).toEqual(await gradplane(["fit", "--help"]));
+  });
+
   test("refuses an unknown verb and names the known ones", async () => {
     const { status, stderr } = await gradplane(["bulid"]);
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'gradplane: there is no verb "bulid"; the verbs are build, check, fit, where, bindings, dissector, switch, run, controller, server, worker, jobs, apply, diff, status, drain, lab, cable, p4rt\n',
+      'gradplane: there is no verb "bulid" (did you mean "build"?); the verbs are build, check, fit, where, bindings, dissector, switch, run, controller, server, worker, jobs, apply, diff, status, drain, lab, cable, p4rt\n',
     );
   });
 

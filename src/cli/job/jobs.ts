@@ -24,7 +24,8 @@ Example:
       json: { type: "boolean", default: false },
     });
     const { controller, move, to } = values;
-    if (controller === undefined) throw new UserError("--controller is missing; see gradplane jobs --help");
+    if (controller === undefined)
+      throw new UserError("--controller HOST:PORT is missing; see gradplane jobs --help");
     if ((move === undefined) !== (to === undefined)) throw new UserError("--move and --to go together");
     const controllers = controllersOf(controller);
     await reportingJob(async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readDifference } from "../../controller/reconcile.ts";
+import { didYouMean } from "../../p4info/suggest.ts";
 import {
   contentEntities,
   insert,
@@ -46,7 +47,7 @@ ${STATEMENTS}
   --every MS            how often watch reads, default 1000
 ${TARGET_HELP}
 
-Example:
+Examples:
   gradplane p4rt write --target 127.0.0.1:9559 insert forwarding.route dst_addr=10.0.0.1/32 do to_port port=1 dst_mac=02:00:00:00:00:01
   gradplane p4rt read forwarding.route --target 127.0.0.1:9559
   gradplane p4rt fill p4out/libra/tables.json --target 127.0.0.1:9559`,
@@ -76,11 +77,13 @@ Example:
         return reporting(() => shell(values));
       default:
         throw new UserError(
-          `${what === undefined ? "say what to do" : `"${what}" is nothing to do`}: read, write, fill, watch, info or shell; see gradplane p4rt --help`,
+          `${what === undefined ? "say what to do" : `"${what}" is nothing to do${didYouMean(what, WORDS)}`}: read, write, fill, watch, info or shell; see gradplane p4rt --help`,
         );
     }
   },
 };
+
+const WORDS = ["read", "write", "fill", "watch", "info", "shell"];
 
 /** Lines for people, or JSON for programs. */
 class Output {
