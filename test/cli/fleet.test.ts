@@ -98,7 +98,9 @@ describe("gradplane apply, diff, status and drain", { timeout: 300_000 }, () => 
     const { run, addresses } = await network();
     const before = await run("status");
     expect(before).toMatchObject({ status: 0, stderr: "" });
-    expect(before.stdout).toMatch(/leaf1 +127\.0\.0\.1:\d+ +P4Runtime \S+ +none +has no program: apply loads it/);
+    expect(before.stdout).toMatch(
+      /leaf1 +127\.0\.0\.1:\d+ +P4Runtime \S+ +none +has no program: apply loads it/,
+    );
 
     const first = await run("apply");
     expect(first).toMatchObject({ status: 0, stderr: "" });
