@@ -106,7 +106,7 @@ export const intrinsics = {
     type: bit(32),
     read: ["ingress", "egress"],
     write: [],
-    doc: "bytes of the frame as it entered",
+    doc: "bytes of the frame as it entered; in egress with the headers that ingress has added, without those that it took off",
   },
   is_clone: { type: bool, read: ["egress"], write: [], doc: "the packet is a clone made in ingress" },
   is_resubmitted: {
