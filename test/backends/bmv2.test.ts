@@ -7,6 +7,7 @@ import type { Program } from "../../src/ir/index.ts";
 import { deep, expressionsOf, placedStatements } from "../../src/ir/walk.ts";
 import { Switch } from "../../src/switch/switch.ts";
 import { examples } from "../examples/programs.ts";
+import { annotated } from "./annotationsprogram.ts";
 import { Dice } from "./dice.ts";
 import { externs } from "./externsprogram.ts";
 import { parserPrograms } from "./parserprograms.ts";
@@ -18,7 +19,7 @@ import { rememberedBy, SimpleSwitch } from "./simpleswitch.ts";
 import { tofinoExterns } from "./tna/externsprogram.ts";
 import { nat } from "./tna/natprogram.ts";
 import { findTools, run, writeFiles } from "./tools.ts";
-import { fill, packetsFor } from "./traffic.ts";
+import { copiesFor, fill, hasEgressRegisters, packetsFor } from "./traffic.ts";
 import { valueSets } from "./valuesetsprogram.ts";
 
 const tools = findTools({ p4c: ["P4C", "p4c-bm2-ss"], bmv2: ["SIMPLE_SWITCH_GRPC", "simple_switch_grpc"] });
@@ -44,6 +45,7 @@ const written: readonly Program[] = [
   passes(),
   passes(true),
   valueSets(),
+  annotated(),
   ...Object.values(examples).map(({ ir }) => ir),
   ...parserPrograms,
 ];
@@ -80,11 +82,6 @@ function isForCrowds(p: Program): boolean {
       for (const part of deep(e)) if (part.kind === "intrinsic" && lengths.has(part.name)) return false;
   }
   return true;
-}
-
-/** BMv2 has four threads for egress, by port: copies of one packet come to its registers in any order. */
-function hasEgressRegisters(p: Program): boolean {
-  return p.controls.some((c) => c.gress === "egress" && c.registers.length > 0);
 }
 
 /** The same packets through the embedded switch: what came out for each. */
@@ -126,7 +123,7 @@ describe.skipIf(tools.bmv2 === undefined)("simple_switch_grpc with the generated
       const arrivals = packetsFor(program, 400, new Dice(77));
       const json = text(files, `${name}.json`);
       const like = new Switch(json);
-      fill(like, program, arrivals, 7919, hasEgressRegisters(program) ? "one" : "several");
+      fill(like, program, arrivals, 7919, copiesFor(program));
       const burst = isForCrowds(program) ? undefined : 1;
       return { files, json, arrivals, like, burst, out: embedded(like, arrivals) };
     };

@@ -3,6 +3,7 @@ import { generate } from "../../src/backends/index.ts";
 import type { Program } from "../../src/ir/index.ts";
 import { Switch } from "../../src/switch/switch.ts";
 import { examples } from "../examples/programs.ts";
+import { annotated } from "./annotationsprogram.ts";
 import { Dice } from "./dice.ts";
 import { Machine, Unforeseeable } from "./machine/machine.ts";
 import { parserPrograms } from "./parserprograms.ts";
@@ -11,7 +12,7 @@ import { forwarding, zoo } from "./programs.ts";
 import { compose, composition } from "./random/compositions.ts";
 import { randomProgram } from "./randomprogram.ts";
 import { nat } from "./tna/natprogram.ts";
-import { fill, packetsFor } from "./traffic.ts";
+import { copiesFor, fill, packetsFor } from "./traffic.ts";
 
 /**
  * Some random programs by default. With GRADPLANE_LONG_TESTS 500, or as many as GRADPLANE_RANDOM_PROGRAMS says, from the seed
@@ -29,6 +30,7 @@ const written: readonly Program[] = [
   nat(),
   passes(),
   passes(true),
+  annotated(),
   ...Object.values(examples).map(({ ir }) => ir),
   ...parserPrograms,
 ];
@@ -38,7 +40,7 @@ function compare(program: Program, packets: number, seed: number): number {
   const json = generate(program).get(`${program.name}.json`);
   const sw = new Switch(typeof json === "string" ? json : "");
   const arrivals = packetsFor(program, packets, new Dice(seed));
-  fill(sw, program, arrivals, seed * 7919);
+  fill(sw, program, arrivals, seed * 7919, copiesFor(program));
   const machine = new Machine(program, sw);
   let sent = 0;
   for (const [i, { port, data }] of arrivals.entries()) {

@@ -66,6 +66,19 @@ function suitConstEntries(p: Program, draft: Draft, dice: Dice): void {
 }
 
 /**
+ * Copies of one packet come to registers of egress in an order that is no one's promise: BMv2 has four threads there, by port, and the
+ * embedded switch serves its ports in turn.
+ */
+export function hasEgressRegisters(p: Program): boolean {
+  return p.controls.some((c) => c.gress === "egress" && c.registers.length > 0);
+}
+
+/** How many copies of a packet there may be where its fate must be one. */
+export function copiesFor(p: Program): "several" | "one" {
+  return hasEgressRegisters(p) ? "one" : "several";
+}
+
+/**
  * Entries that match some of the packets, multicast groups and clone sessions.
  *
  * @param copies whether a packet may become several; without, groups have one replica, and no session is there
