@@ -7,9 +7,9 @@
     sudo python3 bmv2/network.py --topology leaf-spine --aggregate
 
 Starts switches and hosts, writes a topology file for gradplane, and lets `gradplane apply` install the routes. With --check it pings
-between all hosts, sends TCP through the network, cuts a link where there is another way, and pings again. With --steer a
+between all hosts, sends TCP through the network, cuts a link where there is another way, pings, mends it, and pings again. With --steer a
 `gradplane controller` runs and finds the cut by itself, if the program has probes. With --aggregate all hosts but the last are workers of
-a job, the last is its parameter server, and a switch adds.
+a job, the last is its parameter server, and a switch adds; behind --check when both are wanted.
 """
 
 import argparse
@@ -49,8 +49,10 @@ CONTROL_BRIDGE = "gpcontrol"
 CONTROL_NET = "172.31.254"
 JOBS = f"{CONTROL_NET}.1:9561"
 MTU = 1500
-# Seconds that a switch may take to start; many start at once on few cores.
+# Seconds that a switch may take to start.
 PATIENCE = 120
+# Switches that start at the same time: twenty on few cores would all be late.
+STARTING = 2 * (os.cpu_count() or 2)
 
 
 class PlainHost(Host):
@@ -68,6 +70,8 @@ class P4Switch(Switch):
 
     on = "embedded"
     cpu_port = CPU_PORT
+    # Those that are not ready yet, oldest first.
+    starting = []
 
     def __init__(self, name, device_id=1, **params):
         super().__init__(name, **params)
@@ -83,6 +87,9 @@ class P4Switch(Switch):
                 ports += ["-i", f"{number}@{intf.name}"]
         command = GRADPLANE + ["switch", "--on", self.on, "--no-p4", *ports, "--device-id", str(self.device_id)]
         command += ["--cpu-port", str(self.cpu_port), "--grpc-server-addr", self.grpc]
+        if len(P4Switch.starting) >= STARTING:
+            P4Switch.starting[0].wait()
+        P4Switch.starting.append(self)
         # A group of its own, so that Ctrl-C in the command line does not end it.
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -90,7 +97,12 @@ class P4Switch(Switch):
 
     def wait(self):
         """Returns when it is ready."""
+        if self not in P4Switch.starting:
+            return
+        signal.alarm(PATIENCE)
         line = self.process.stdout.readline()
+        signal.alarm(0)
+        P4Switch.starting.remove(self)
         if not line.startswith("ready "):
             fail(f"switch {self.name} did not start: {self.process.stderr.read().strip()}")
 
@@ -289,7 +301,7 @@ def apply(net, program, folder, cut=()):
     path = os.path.join(folder, "topology.yaml")
     with open(path, "w", encoding="utf8") as file:
         file.write(topology_text(net, program, cut))
-    done = subprocess.run(GRADPLANE + ["apply", "--topology", path, "--take-over"], capture_output=True, text=True)
+    done = subprocess.run(GRADPLANE + ["apply", "--topology", path, "--take-over", "--timeout", "30000"], capture_output=True, text=True)
     if done.returncode != 0:
         fail(f"gradplane apply failed: {done.stderr.strip() or done.stdout.strip()}")
 
@@ -314,11 +326,11 @@ def ping_all(net):
 
 
 def tcp(net):
-    """TCP from the first host to the last, 3 seconds."""
+    """TCP from the first host to the last, for a second."""
     first, last = net.hosts[0], net.hosts[-1]
     server = last.popen(["iperf", "-s"])
     time.sleep(1)
-    text = first.cmd(f"timeout 30 iperf -t 3 -f m -c {last.IP()}")
+    text = first.cmd(f"timeout 30 iperf -t 1 -f m -c {last.IP()}")
     server.terminate()
     rate = re.search(r"([\d.]+) Mbits/sec", text)
     print(f"tcp: {first.name} to {last.name} {rate.group(1) if rate else '0'} Mbit/s", flush=True)
@@ -357,7 +369,7 @@ def cut_link(net, shape, program, folder, is_steered):
     return ping_all(net)
 
 
-def mend_link(net, shape):
+def mend_link(net, shape, program, folder, is_steered):
     """Brings the link back, which a controller takes into use again by itself."""
     if not shape["links"] or len(shape["links"]) < len(shape["switches"]):
         return True
@@ -365,7 +377,10 @@ def mend_link(net, shape):
     for link in net.linksBetween(net.get(a), net.get(b)):
         for intf in (link.intf1, link.intf2):
             run(f"tc qdisc del dev {intf.name} root")
-    time.sleep(5)
+    if is_steered:
+        time.sleep(5)
+    else:
+        apply(net, program, folder)
     print(f"mended: {a} - {b}", flush=True)
     return ping_all(net)
 
@@ -459,24 +474,23 @@ def main():
         try:
             net.start()
             remember(net)
-            signal.alarm(PATIENCE)
             for switch in net.switches:
                 switch.wait()
-            signal.alarm(0)
             remember(net)
             apply(net, program, folder)
-            if options.aggregate:
-                control_network(net)
-            if options.aggregate or options.steer:
-                steer(net, folder, JOBS if options.aggregate else None)
+            if options.steer:
+                steer(net, folder)
             print(f"ready: {len(net.switches)} switches ({options.on}), {len(net.hosts)} hosts", flush=True)
-            if options.aggregate:
-                good = aggregate(net)
             if options.check:
-                steps = [largest_frames, ping_all, tcp, lambda n: cut_link(n, shape, program, folder, options.steer)]
-                if options.steer:
-                    steps.append(lambda n: mend_link(n, shape))
-                good = all([step(net) for step in steps]) and good
+                steps = [largest_frames, ping_all, tcp]
+                steps += [lambda n, step=step: step(n, shape, program, folder, options.steer) for step in (cut_link, mend_link)]
+                good = all([step(net) for step in steps])
+            if options.aggregate:
+                # One controller at a time.
+                end_others()
+                control_network(net)
+                steer(net, folder, JOBS)
+                good = aggregate(net) and good
             if options.cli:
                 CLI(net)
             elif not (options.check or options.aggregate):

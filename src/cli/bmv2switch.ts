@@ -24,7 +24,7 @@ export interface Bmv2Request {
 }
 
 /** Milliseconds that it may take to answer. */
-const patience = 30_000;
+const patience = 60_000;
 
 /**
  * Runs simple_switch_grpc until `ended`, or until it ends by itself.
@@ -52,16 +52,15 @@ export async function runBmv2(request: Bmv2Request, ended: Promise<void>): Promi
     });
   const exit = new Promise<never>((_, reject) => {
     const fail = (reason: string): void =>
-      reject(
-        new EnvironmentError(`${binary} ${reason}: ${said.join("").trim().split("\n").slice(-3).join("; ")}`),
-      );
+      reject(new EnvironmentError(`${binary} ${reason}: ${lastLines(said)}`));
     child.once("error", (error) => fail(`cannot be run (${error.message})`));
     child.once("exit", (code, signal) => fail(`ended with ${code ?? signal}`));
   });
   exit.catch(() => {});
   let bridge: Bmv2Ports | undefined;
   try {
-    await Promise.race([start(request, address), exit]);
+    if (!(await Promise.race([start(request, address), exit])))
+      throw new EnvironmentError(`simple_switch_grpc does not answer on ${address}: ${lastLines(said)}`);
     if (dataplane !== undefined) bridge = new Bmv2Ports(dataplane, request.deviceId, opened);
     const names = [...linux.map(({ number, name }) => `${number}@${name}`), ...opened.map((o) => o.where)];
     process.stdout.write(`ready grpc=${address}${names.map((name) => ` ${name}`).join("")}\n`);
@@ -95,22 +94,26 @@ function argumentsOf(
   ];
 }
 
-/** Waits until it answers, and gives it the program. */
-async function start({ deviceId, program }: Bmv2Request, address: string): Promise<void> {
+function lastLines(said: readonly string[]): string {
+  return said.join("").trim().split("\n").slice(-3).join("; ");
+}
+
+/** Waits until it answers, and gives it the program; false when it does not answer. */
+async function start({ deviceId, program }: Bmv2Request, address: string): Promise<boolean> {
   const end = Date.now() + patience;
   for (;;) {
     const client = await P4RuntimeClient.connect({ address, deviceId }).catch(() => undefined);
     if (client !== undefined) {
       try {
-        if (program === undefined) return;
+        if (program === undefined) return true;
         await client.arbitrate(1n);
         await client.pushPipeline(program.p4info, program.deviceConfig);
-        return;
+        return true;
       } finally {
         await client.close();
       }
     }
-    if (Date.now() > end) throw new EnvironmentError(`simple_switch_grpc does not answer on ${address}`);
+    if (Date.now() > end) return false;
     await sleep(100);
   }
 }
