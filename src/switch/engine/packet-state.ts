@@ -61,6 +61,8 @@ export class PacketState {
   isCongested = false;
   /** Colour for the traffic manager, which only Tofino has: 0 green, 3 red. */
   colour = 0;
+  /** Leaves as ingress made it, as only Tofino can. */
+  bypassesEgress = false;
   /** Longest frame that may leave, in bytes. */
   truncateTo = Number.POSITIVE_INFINITY;
   /** True if `bytes` is this packet's own memory and not the caller's. */
@@ -90,6 +92,7 @@ export class PacketState {
     this.exit = 0;
     this.isCongested = false;
     this.colour = 0;
+    this.bypassesEgress = false;
     this.truncateTo = Number.POSITIVE_INFINITY;
   }
 

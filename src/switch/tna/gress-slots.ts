@@ -16,6 +16,9 @@ export class GressSlots {
   readonly colour: number;
   readonly groupA: number;
   readonly groupB: number;
+  readonly bypassEgress: number;
+  readonly copyToCpu: number;
+  readonly cpuQueue: number;
   readonly exclusion1: number;
   readonly exclusion2: number;
   readonly rid: number;
@@ -50,6 +53,9 @@ export class GressSlots {
     this.colour = index("ig_tm_md.packet_color");
     this.groupA = index("ig_tm_md.mcast_grp_a");
     this.groupB = index("ig_tm_md.mcast_grp_b");
+    this.bypassEgress = index("ig_tm_md.bypass_egress");
+    this.copyToCpu = index("ig_tm_md.copy_to_cpu");
+    this.cpuQueue = index("ig_tm_md.icos_for_copy_to_cpu");
     this.exclusion1 = index("ig_tm_md.level1_exclusion_id");
     this.exclusion2 = index("ig_tm_md.level2_exclusion_id");
     this.rid = index("ig_tm_md.rid");

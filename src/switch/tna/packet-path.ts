@@ -228,7 +228,12 @@ export class TnaPath implements SwitchPath {
     if (mirror !== 0) this.#mirror("ingress", mirror, packet, packet.bytes.subarray(0, packet.length), now);
     if (digest !== 0) this.#digest(packet, digest);
     const resubmit = u[slots.resubmitType] ?? 0;
+    // Of the packet itself: mirrored copies are enqueued already.
+    packet.colour = u[slots.colour] ?? 0;
+    packet.bypassesEgress = u[slots.bypassEgress] === 1;
+    const isForCpu = u[slots.copyToCpu] === 1 && (drop & 2) === 0;
     if ((drop & 1) !== 0) {
+      if (isForCpu) this.#copyToCpu(packet, functions.deparse(packet), now, true);
       this.#dropped("ingressDrop", packet.ingressPort);
     } else if (resubmit !== 0 && u[slots.resubmitFlag] === 0) {
       this.#resubmit(packet, resubmit, now);
@@ -237,18 +242,26 @@ export class TnaPath implements SwitchPath {
       const groupA = u[slots.groupA] ?? 0;
       const groupB = slots.groupB < 0 ? 0 : (u[slots.groupB] ?? 0);
       const isUnicast = u[slots.unicastValid] === 1;
-      if (!isUnicast && groupA === 0 && groupB === 0) this.#dropped("noDestination", packet.ingressPort);
+      if (!isUnicast && groupA === 0 && groupB === 0 && !isForCpu)
+        this.#dropped("noDestination", packet.ingressPort);
       else {
         const frame = functions.deparse(packet);
-        packet.colour = u[slots.colour] ?? 0;
-        const isAlone = groupA === 0 && groupB === 0;
+        const isAlone = groupA === 0 && groupB === 0 && !isForCpu;
         if (isUnicast)
           this.#enqueue(u[slots.unicastPort] ?? 0, u[slots.queue] ?? 0, 0, packet, frame, now, isAlone);
         if (groupA !== 0) this.#multicast(groupA, packet, frame, now);
         if (groupB !== 0) this.#multicast(groupB, packet, frame, now);
+        if (isForCpu) this.#copyToCpu(packet, frame, now, !isUnicast && groupA === 0 && groupB === 0);
       }
     }
     this.#give(packet, this.#ingressPool);
+  }
+
+  /** One more copy, to the port that the traffic manager has for the CPU; `drop_ctl` has a bit of its own for it. */
+  #copyToCpu(packet: PacketState, frame: Uint8Array, now: number, isAlone: boolean): void {
+    const slots = this.#in;
+    const queue = slots.cpuQueue < 0 ? 0 : (packet.u[slots.cpuQueue] ?? 0);
+    this.#enqueue(this.#settings.cpuPort ?? -1, queue, 0, packet, frame, now, isAlone);
   }
 
   #multicast(group: number, packet: PacketState, frame: Uint8Array, now: number): void {
@@ -300,6 +313,7 @@ export class TnaPath implements SwitchPath {
     packet.ingressLength = frame.length;
     packet.enqueuedAt = now;
     packet.colour = from.colour;
+    packet.bypassesEgress = from.bypassesEgress;
     setField(packet, slots.egressRid, rid);
     setField(packet, slots.enqueueDepth, Math.ceil(manager.depthBytes(port, queue) / CELL_BYTES));
     setField(packet, slots.enqueueTimestamp, Math.floor(now * NANOSECONDS));
@@ -355,6 +369,12 @@ export class TnaPath implements SwitchPath {
     const functions = this.#functions[pipeOf(port)]?.egress;
     if (functions === undefined) return;
     packet.egressPort = port;
+    if (packet.bypassesEgress) {
+      const { bytes, length, ownsBytes } = packet;
+      this.#leave(packet, ownsBytes ? bytes.subarray(0, length) : bytes.slice(0, length), port, now);
+      this.#give(packet, this.#egressPool);
+      return;
+    }
     packet.queue = from.queue;
     packet.now = now;
     packet.u[slots.egressPort] = port;
@@ -387,14 +407,18 @@ export class TnaPath implements SwitchPath {
         ? packet.bytes.subarray(packet.offset, packet.length)
         : functions.deparse(packet);
       if (mirror !== 0) this.#mirrorEgress(packet, mirror, frame, now);
-      if (!isDropped && leadsBack(port)) this.#recirculate(packet, frame, port, now);
-      else if (!isDropped) {
-        this.origin = packet.origin;
-        this.#transmit(port, frame);
-      }
+      if (!isDropped) this.#leave(packet, frame, port, now);
     }
     if (isDropped) this.#dropped("egressDrop", port);
     this.#give(packet, this.#egressPool);
+  }
+
+  #leave(packet: PacketState, frame: Uint8Array, port: number, now: number): void {
+    if (leadsBack(port)) this.#recirculate(packet, frame, port, now);
+    else {
+      this.origin = packet.origin;
+      this.#transmit(port, frame);
+    }
   }
 
   #mirrorEgress(packet: PacketState, type: number, frame: Uint8Array, now: number): void {

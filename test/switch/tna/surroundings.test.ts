@@ -132,6 +132,40 @@ describe("what surrounds a program on the tna personality", () => {
     expect(hex(s.inject(0, frame))).toEqual(["1:0000000700000002", "9:0100000000000700000002"]);
   });
 
+  it("copies a packet to the CPU port when ingress asks, dropped ones too, unless the deparser forbids that", () => {
+    const asking = [steps(assign(field("x"), constant(1))), ask("ig_tm_md.copy_to_cpu", 1, 1)];
+    const s = load(document({ ingress: asking }), { cpuPort: 64 });
+    expect(hex(s.inject(0, frame)).sort()).toEqual(["1:0000000100000009", "64:0000000100000009"]);
+    const dropped = load(document({ ingress: [...asking, ask("ig_dprsr_md.drop_ctl", 3, 1)] }), {
+      cpuPort: 64,
+    });
+    expect([hex(dropped.inject(0, frame)), dropped.drops.ingressDrop]).toEqual([["64:0000000100000009"], 1]);
+    const forbidden = load(document({ ingress: [...asking, ask("ig_dprsr_md.drop_ctl", 3, 2)] }), {
+      cpuPort: 64,
+    });
+    expect(hex(forbidden.inject(0, frame))).toEqual(["1:0000000100000009"]);
+    const none: object = {
+      kind: "steps",
+      steps: [{ kind: "invalidate", field: "ig_tm_md.ucast_egress_port" }],
+    };
+    const alone = load(document({ ingress: [none, ...asking] }), { cpuPort: 64 });
+    expect(hex(alone.inject(0, frame))).toEqual(["64:0000000100000009"]);
+    const noCpu = load(document({ ingress: asking }));
+    expect([hex(noCpu.inject(0, frame)), noCpu.drops.noSuchPort]).toEqual([["1:0000000100000009"], 1]);
+  });
+
+  it("lets a packet bypass egress, which then does nothing to it", () => {
+    const egress = {
+      egressSteps: [{ kind: "extract", header: "h" }],
+      egressEmits: ["h"],
+      egress: [steps(assign(field("y"), constant(2)))],
+    };
+    const through = load(document(egress));
+    expect(hex(through.inject(0, frame))).toEqual(["1:0000000700000002"]);
+    const past = load(document({ ...egress, ingress: [ask("ig_tm_md.bypass_egress", 1, 1)] }));
+    expect(hex(past.inject(0, frame))).toEqual(["1:0000000700000009"]);
+  });
+
   it("resubmits a packet once, with what it keeps in front, and shows the flag", () => {
     const resubmits = [
       { number: 1, headerType: "tag_t", values: [constant(3, "bit<8>"), meta("m", "bit<16>")] },
