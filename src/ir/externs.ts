@@ -4,7 +4,8 @@ import type { SourceLocation } from "./source.ts";
 import { bit, type DataType } from "./types.ts";
 
 /**
- * Hash functions, with the bits of their results. `identity` is the number that its input makes, of which the low 32 bits count.
+ * Hash functions, with the bits of their results. `identity` is the number that its input makes, of which the low 32 bits count; all of
+ * them where it is brought to a number of buckets.
  * `csum16` is the Internet checksum (RFC 1071); crc16 is CRC-16/ARC, crc32 that of Ethernet.
  */
 export const hashAlgorithms = {

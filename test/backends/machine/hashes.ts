@@ -9,7 +9,7 @@ export function sideBySide(parts: readonly (readonly [value: bigint, width: numb
   return Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 2));
 }
 
-/** The hash of some bytes, as a number of the algorithm's own width. */
+/** The hash of some bytes. */
 export function hashOf(algorithm: HashAlgorithm, bytes: Uint8Array): bigint {
   switch (algorithm) {
     case "crc16":
@@ -21,10 +21,7 @@ export function hashOf(algorithm: HashAlgorithm, bytes: Uint8Array): bigint {
     case "xor16":
       return BigInt(halfWords(bytes).reduce((sum, word) => sum ^ word, 0));
     case "identity":
-      return BigInt.asUintN(
-        32,
-        bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n),
-      );
+      return bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
   }
 }
 

@@ -8,7 +8,8 @@ import {
   type Expression,
   emittedPaths,
   forTarget,
-  type hashAlgorithms,
+  type HashAlgorithm,
+  hashAlgorithms,
   type KeySet,
   type ParserState,
   type ParserStep,
@@ -425,7 +426,8 @@ export class Machine {
         break;
       case "hash": {
         const hash = this.#hash(s.algorithm, s.fields, scope);
-        const within = s.buckets === undefined ? hash : s.base + (hash % s.buckets);
+        const whole = BigInt.asUintN(hashAlgorithms[s.algorithm], hash);
+        const within = s.base + (s.buckets === undefined ? whole : hash % s.buckets);
         this.#write(s.into, BigInt.asUintN(widthOf(s.into.type), within), scope);
         break;
       }
@@ -446,7 +448,7 @@ export class Machine {
     }
   }
 
-  #hash(algorithm: keyof typeof hashAlgorithms, fields: readonly Expression[], scope: Scope): bigint {
+  #hash(algorithm: HashAlgorithm, fields: readonly Expression[], scope: Scope): bigint {
     return hashOf(
       algorithm,
       sideBySide(fields.map((f) => [this.#value(f, scope), widthOf(f.type)] as const)),
