@@ -28,8 +28,13 @@ export async function importFile(file: string): Promise<Readonly<Record<string, 
 
 /** The program that a file exports by default. */
 export async function loadProgram(file: string): Promise<SwitchProgram> {
-  const found = (await importFile(file)).default;
-  if (isProgram(found)) return found;
+  const exported = await importFile(file);
+  if (isProgram(exported.default)) return exported.default;
+  const [name] = Object.entries(exported).find(([, value]) => isProgram(value)) ?? [];
+  if (name !== undefined)
+    throw new UserError(
+      `${file} exports a program as ${name}, and none by default: write "export default ${name}"`,
+    );
   throw new UserError(`${file} has no program: write "export default program(name, { ... })"`);
 }
 

@@ -201,6 +201,13 @@ export class ControlBuilder implements ControlHandle {
   table<const K extends string>(name: string, o: TableOptions<K>): Table {
     const full = `${this.name}.${name}`;
     const keys = Object.entries<MatchField>(o.key);
+    for (const [field, match] of keys) {
+      // Without a type checker a field may stand here by itself.
+      const given: Partial<MatchField> | undefined = match;
+      if (typeof given?.match === "string" && given.expression !== undefined) continue;
+      const message = `table ${full}: match field ${field} says not how it is matched; write ${field}: exactly(...), lpm(...), ternary(...), inRange(...) or optional(...)`;
+      throw new ProgramError({ code: "GP1701", message, at: at({}).at });
+    }
     if (o.entries !== undefined && o.initialEntries !== undefined) {
       const { at: place } = at({});
       const message = `table ${full}: entries beside initialEntries; a table has one kind of them`;

@@ -179,7 +179,12 @@ export class ProgramBuilder {
     placedAt(
       feature.at,
       function buildFeatureHere(this: ProgramBuilder) {
-        feature.build(this);
+        const made: unknown = feature.build(this);
+        if (!(made instanceof Promise)) return;
+        // Nobody waits for it.
+        made.catch(() => {});
+        const message = `feature ${feature.name}: build returns a promise; all that it declares must be there when it returns, so leave out async`;
+        throw new ProgramError({ code: "GP1701", message, at: feature.at ?? callSite() });
       }.bind(this),
     );
   }

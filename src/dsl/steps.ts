@@ -28,6 +28,7 @@ import {
   type Numeric,
   type Operand,
   operand,
+  truth,
   type Value,
   type Variable,
 } from "./value.ts";
@@ -303,7 +304,7 @@ export class Steps extends ActionSteps {
     this.push(
       at({
         kind: "if",
-        condition: condition.node,
+        condition: truth(condition),
         whenTrue: this.#block(then),
         whenFalse: otherwise === undefined ? [] : this.#block(otherwise),
       }),

@@ -149,10 +149,10 @@ export class Num<T extends Numeric = Numeric> extends Value<T> {
 
 export class Bool extends Value<BoolType> {
   and(other: Bool): Bool {
-    return new Bool(at({ kind: "binary", operator: "&&", left: this.node, right: other.node, type: bool }));
+    return new Bool(at({ kind: "binary", operator: "&&", left: this.node, right: truth(other), type: bool }));
   }
   or(other: Bool): Bool {
-    return new Bool(at({ kind: "binary", operator: "||", left: this.node, right: other.node, type: bool }));
+    return new Bool(at({ kind: "binary", operator: "||", left: this.node, right: truth(other), type: bool }));
   }
   not(): Bool {
     return new Bool(at({ kind: "unary", operator: "!", operand: this.node, type: bool }));
@@ -178,11 +178,21 @@ export class Variable<T extends Numeric = Numeric> extends Num<T> {
   }
 }
 
+/**
+ * The node of a condition, for programs that are run without a type checker: JavaScript's own operators compare fields as objects.
+ * @throws ProgramError GP1104
+ */
+export function truth(condition: unknown): Expression {
+  if (condition instanceof Value) return condition.node;
+  const message = `a condition is ${String(condition)}, which JavaScript has computed: write field.eq(5), a.and(b), p.valid(header)`;
+  throw new ProgramError({ code: "GP1104", message, at: callSite() });
+}
+
 /** `condition ? a : b` */
 export function mux<T extends Numeric>(condition: Bool, a: Num<T>, b: Operand<NoInfer<T>>): Num<T> {
   const node: Expression & { readonly type: T } = at({
     kind: "mux",
-    condition: condition.node,
+    condition: truth(condition),
     whenTrue: a.node,
     whenFalse: operand(b, a.type),
     type: a.type,
@@ -214,11 +224,17 @@ export function exact(literal: Literal | boolean, type?: DataType): bigint {
   if (typeof literal !== "number" || !Number.isSafeInteger(literal)) {
     throw new ProgramError({
       code: "GP1101",
-      message: `${String(literal)} is not an exact integer${type === undefined ? "" : ` for ${typeName(type)}`}`,
+      message: `${String(literal)} is not an exact integer${type === undefined ? "" : ` for ${typeName(type)}`}${hintFor(literal)}`,
       at: callSite(),
     });
   }
   return BigInt(literal);
+}
+
+function hintFor(literal: unknown): string {
+  if (Number.isNaN(literal))
+    return ": JavaScript's operators do not work on fields; write field.add(1), field.sub(1), field.bitAnd(3)";
+  return typeof literal === "string" ? ": write the number" : "";
 }
 
 /** Adds the user's place to a node. */

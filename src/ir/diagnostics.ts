@@ -153,8 +153,8 @@ export const rules = {
     "set egress_port, a multicast group, or drop on each path; v1model would send to port 0",
   ),
   GP1505: error(
-    "control or table belongs to the other direction",
-    "use it in the gress in which it was declared",
+    "control or table belongs elsewhere",
+    "use a control in the gress in which it was declared, and tables and actions in their control",
   ),
   GP1506: error("declared and never used", "apply it, call it, use it, or remove it"),
   GP1507: warning(

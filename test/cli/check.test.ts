@@ -84,9 +84,18 @@ describe("gradplane check", () => {
     ["a file that is not there", ["nowhere.ts"], "there is no file nowhere.ts"],
     ["a folder", ["."], "there is no file ."],
     ["a file without a program", ["none.ts"], "none.ts has no program"],
+    [
+      "a program that is not the default",
+      ["named.ts"],
+      'named.ts exports a program as sw, and none by default: write "export default sw"',
+    ],
     ["a file that is no TypeScript", ["broken.ts"], "broken.ts could not be loaded"],
   ])("refuses %s", async (_, files, reason) => {
-    const folder = folderWith({ "none.ts": "export default 3;\n", "broken.ts": "export default {{;\n" });
+    const folder = folderWith({
+      "none.ts": "export default 3;\n",
+      "broken.ts": "export default {{;\n",
+      "named.ts": RIGHT.replace("export default", "export const sw ="),
+    });
     const { status, stdout, stderr } = await gradplane(["check", ...files], folder);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toContain(`gradplane: ${reason}`);

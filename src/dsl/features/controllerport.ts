@@ -13,7 +13,7 @@ export function controllerIn(p: ProgramBuilder) {
   if (port !== undefined) return p.constant("CPU_PORT", bit(9), port, "the controller's port");
   throw new ProgramError({
     code: "GP1701",
-    message: "the program has no cpuPort: add one, for example cpuPort: 510",
+    message: "the program has no cpuPort: add one, for example cpuPort: 192",
     at: callSite(),
   });
 }

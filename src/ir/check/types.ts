@@ -46,6 +46,8 @@ export function checkWidths(program: Program, report: Report): void {
 }
 
 /** Where an expression stands, and what it may hold there. */
+const WRITABLE: ReadonlySet<string> = new Set(["field", "metadata", "intrinsic", "slice"]);
+
 export interface Context {
   readonly place: Place;
   /** Place for nodes that have none of their own: of the statement or declaration around. */
@@ -154,6 +156,11 @@ export class TypeChecker {
   target(t: Target, context: Context): void {
     this.expression(t, { ...context, isWritten: true });
     const block = context.place.block;
+    const kind: string = t.kind;
+    if (!WRITABLE.has(kind)) {
+      const what = kind === "constant" || kind === "parameter" ? `a ${kind}` : "what is computed";
+      this.fail("GP1502", `${what} cannot be written; fields, metadata and some intrinsics can`, context.at);
+    }
     if (t.kind === "intrinsic") {
       const allowed: readonly string[] = intrinsics[t.name].write;
       if (!allowed.includes(block))
