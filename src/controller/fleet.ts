@@ -103,6 +103,10 @@ interface Steered {
 const LOOK = 20;
 /** Switches that are made ready at the same time. */
 const PREPARED_AT_ONCE = 16;
+/** Switches that are repaired at the same time. */
+const REPAIRED_AT_ONCE = 4;
+/** Milliseconds between two plans for links that went down or came up: those that fail together are not found at once. */
+const GATHERED = 100;
 /** Milliseconds in which a switch that has just been connected says which program it has. */
 const ANSWER = 2000;
 
@@ -127,6 +131,10 @@ export class Fleet {
   readonly #basis: IntentBasis;
   /** Were all made ready at once, each would wait for all the others, and be taken for silent. */
   readonly #turns = new Turns(PREPARED_AT_ONCE);
+  /** Repairs of many switches, too: what arrives meanwhile is read between them. */
+  readonly #repairs = new Turns(REPAIRED_AT_ONCE);
+  #isGathering = false;
+  #gatheredAt = Number.NEGATIVE_INFINITY;
   #book: IntentBook;
   /** What was out when all switches were repaired last. */
   #planned = outageKey(NO_OUTAGE);
@@ -465,7 +473,14 @@ export class Fleet {
             this.#answer(steered, new Error(`${name} is not connected`));
             return;
           }
-          await this.#reconcile(name, client, this.#stop.signal, false);
+          const work = async (): Promise<void> => {
+            // Between two of them the loop reads what has arrived.
+            await this.#clock.sleep(0, this.#stop.signal);
+            steered.isStale = false;
+            if (!this.#stop.signal.aborted) await this.#reconcile(name, client, this.#stop.signal, false);
+          };
+          // Where a job waits to be moved, it goes first.
+          await (steered.waiters.length > 0 ? work() : this.#repairs.take(work));
         }
         this.#answer(steered);
       } catch (error) {
@@ -604,9 +619,28 @@ export class Fleet {
       if (news.kind === "up") this.#notice({ kind: "link", link, state: "up" });
       else this.#notice({ kind: "link", link, state: "down", from: `${news.from.switch}:${news.from.port}` });
     }
-    if (!hasChanged) return;
-    this.#replan();
-    this.#jobs?.pathsChanged(new Set(this.#state.drained));
+    if (hasChanged) this.#gather();
+  }
+
+  /** Plans anew for links that went down or came up: at once for the first, and then for all that followed within some time. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    const replan = (): void => {
+      this.#gatheredAt = this.#clock.now();
+      this.#replan();
+      this.#jobs?.pathsChanged(new Set(this.#state.drained));
+    };
+    const wait = this.#gatheredAt + GATHERED - this.#clock.now();
+    if (!(wait > 0)) {
+      replan();
+      return;
+    }
+    this.#isGathering = true;
+    this.#inBackground(async () => {
+      await this.#clock.sleep(wait, this.#stop.signal);
+      this.#isGathering = false;
+      if (!this.#stop.signal.aborted) replan();
+    });
   }
 
   /** Asks a switch for signs of life: a stream that is open proves nothing of one that hangs. */

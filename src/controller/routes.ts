@@ -83,7 +83,7 @@ export function routeEntries(
     const asGroup = room !== undefined && slots(healthy).length > 1;
     if (asGroup) checkRoom(index, healthy, room);
     if (asGroup && slots(hops).length > 0 && room.spray !== "none")
-      entries.push(...groupOf(whole, index, hops, room));
+      entries.push(...groupOf(whole, index, remaining(healthy, hops), room));
     for (const node of place.nodes) {
       const port = "attachments" in node ? portOf(node, name) : undefined;
       if (port !== undefined) add(node, "to_port", { port, dst_mac: node.mac });
@@ -202,9 +202,9 @@ function placesOf(topology: Topology): readonly Place[] {
   return [...places.values()];
 }
 
+/** @param hops one for each turn; a detour may have more than the best way had: as many as fit are enough. */
 function groupOf(paths: Paths, group: number, hops: readonly Hop[], room: GroupRoom): readonly WantedEntry[] {
-  // A detour may have more paths than the best way had: as many of them as fit are enough.
-  const turns = slots(hops).slice(0, room.members);
+  const turns = hops.slice(0, room.members);
   const members = turns.map((hop, index) => ({
     table: "ecmp.member",
     match: { group, index },
@@ -215,6 +215,26 @@ function groupOf(paths: Paths, group: number, hops: readonly Hop[], room: GroupR
     ...members,
     { table: "ecmp.group", match: { group }, action: "ecmp.spray", params: { last: turns.length - 1 } },
   ];
+}
+
+/**
+ * The turns that an outage leaves, with as few of them changed as can be: where a hop is gone, the last one that is left takes its turn. New
+ * ways have an order of their own.
+ */
+function remaining(healthy: readonly Hop[], hops: readonly Hop[]): readonly Hop[] {
+  const left = new Set(hops.map(({ port }) => port));
+  const known = new Set(healthy.map(({ port }) => port));
+  if (hops.some(({ port }) => !known.has(port))) return slots(hops);
+  const turns = [...slots(healthy)];
+  const isLeft = ({ port }: Hop): boolean => left.has(port);
+  for (let i = 0; i < turns.length; i++) {
+    for (let last = turns.at(-1); last !== undefined && !isLeft(last); last = turns.at(-1)) turns.pop();
+    const own = turns[i];
+    if (own === undefined || isLeft(own)) continue;
+    const last = turns.pop();
+    if (last !== undefined) turns[i] = last;
+  }
+  return turns;
 }
 
 /** Each hop as often as its weight says, spread out: 2:1 is a, b, a. */

@@ -12,9 +12,11 @@ export interface SwitchesRequest {
 
 export type SwitchesOrder =
   | { readonly kind: "start"; readonly request: SwitchesRequest }
-  | { readonly kind: "kill"; readonly index: number };
+  | { readonly kind: "kill" | "cut"; readonly index: number };
 
 const servers: P4RuntimeServer[] = [];
+/** Each switch's end of its cables. */
+const cables = new Map<number, InProcessPort[]>();
 
 async function start({ count, ports, cpuPort, links }: SwitchesRequest): Promise<readonly string[]> {
   const runners: SwitchRunner[] = [];
@@ -27,6 +29,8 @@ async function start({ count, ports, cpuPort, links }: SwitchesRequest): Promise
   }
   for (const [a, b] of links) {
     const [here, there] = InProcessPort.link(`${a}`, `${b}`);
+    cables.set(a[0], [...(cables.get(a[0]) ?? []), here]);
+    cables.set(b[0], [...(cables.get(b[0]) ?? []), there]);
     runners[a[0]]?.attach(a[1], here);
     runners[b[0]]?.attach(b[1], there);
   }
@@ -34,7 +38,15 @@ async function start({ count, ports, cpuPort, links }: SwitchesRequest): Promise
 }
 
 process.on("message", (order: SwitchesOrder) => {
-  if (order.kind === "kill") servers[order.index]?.abort();
-  else void start(order.request).then((addresses) => process.send?.(addresses));
+  switch (order.kind) {
+    case "kill":
+      servers[order.index]?.abort();
+      return;
+    case "cut":
+      for (const cable of cables.get(order.index) ?? []) void cable.close();
+      return;
+    case "start":
+      void start(order.request).then((addresses) => process.send?.(addresses));
+  }
 });
 process.on("disconnect", () => process.exit());
