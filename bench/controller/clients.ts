@@ -100,7 +100,7 @@ async function measure(address: string): Promise<void> {
     for (const [name, [many = Number.NaN, few = Number.NaN]] of rates)
       say(name, `${count(many)} entries/s in requests of 256, ${count(few)} one by one`);
 
-    const intent: Intent = {
+    const intent: Pick<Intent, "entities" | "tableRank"> = {
       entities: Array.from({ length: ENTRIES + SINGLE }, (_, n) => entry(client, n)),
       tableRank: new Map(),
     };

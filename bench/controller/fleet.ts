@@ -107,7 +107,7 @@ try {
   await sleep(2000);
   const share = await steady(10);
   const down = notices.filter(({ notice }) => notice.kind === "link").length;
-  const perSecond = Math.min(20 * ends.length, 4000);
+  const perSecond = Math.min(20 * ends.length, 2000);
   say(`steady, ${perSecond} probes a second`, `${percent(share)}, ${down} links taken for dead`);
   await failing("cut", "spine2", "a spine's cables are cut, and it still answers", notices);
   // Its links are down; what fails next is another one.

@@ -74,6 +74,36 @@ export function differenceOf(
   return { missing: [...open.values()], changed, stale, foreign, same, present };
 }
 
+/**
+ * The same for what is wanted now and what was wanted, and written, before. Parts that both have are as wanted: only the others are looked at.
+ */
+export function differenceOfIntents(
+  wanted: Parted,
+  before: Parted,
+  schema: Schema,
+  comparison?: Comparison,
+): Difference {
+  const [old, now] = [new Set(before.parts), new Set(wanted.parts)];
+  const kept = wanted.parts.filter((part) => old.has(part));
+  const others = (all: Parted, except: ReadonlySet<readonly Entity[]>): Entity[] =>
+    all.parts.filter((part) => !except.has(part)).flat();
+  const difference = differenceOf(others(wanted, old), others(before, now), schema, comparison);
+  const present = new Map(difference.present);
+  let { same } = difference;
+  for (const part of kept) {
+    same += part.length;
+    for (const { entity } of part)
+      if (entity?.case === "tableEntry" && !entity.value.isDefaultAction)
+        present.set(entity.value.tableId, (present.get(entity.value.tableId) ?? 0) + 1);
+  }
+  return { ...difference, same, present };
+}
+
+/** Entities in parts that stay the same ones as long as nothing in them changes. */
+interface Parted {
+  readonly parts: readonly (readonly Entity[])[];
+}
+
 /** Nothing to do but perhaps about drift. */
 export function isApplied(difference: Difference): boolean {
   return difference.missing.length + difference.changed.length + difference.stale.length === 0;

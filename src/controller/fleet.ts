@@ -4,7 +4,6 @@ import {
   type BackoffOptions,
   type Clock,
   cookieOf,
-  type Entity,
   machineClock,
   type P4RuntimeClient,
   P4RuntimeWriteError,
@@ -12,9 +11,9 @@ import {
   type SteadyState,
   type Transport,
 } from "../p4runtime/index.ts";
-import { differenceOf } from "./diff.ts";
+import { differenceOfIntents } from "./diff.ts";
 import { FleetJobs, type JobNotice, type JobState } from "./fleetjobs.ts";
-import { IntentBasis, IntentBook, type Intentions, PROBE_TABLE } from "./intent.ts";
+import { type Intent, IntentBasis, IntentBook, type Intentions, PROBE_TABLE } from "./intent.ts";
 import type { DeskTimes } from "./jobservice/desk.ts";
 import { LinkProbes, type ProbesOutcome } from "./linkprobes.ts";
 import type { LinkWatchOptions } from "./linkwatch.ts";
@@ -84,7 +83,7 @@ interface Steered {
   readonly steady: SteadyClient;
   state: SwitchState;
   /** What is on the switch, as far as this controller knows; undefined when it has to look. */
-  mirror: readonly Entity[] | undefined;
+  mirror: Intent | undefined;
   /** It has answered, and is being made what it should be. */
   isPreparing: boolean;
   /** Why it could not be had when that was tried last. */
@@ -396,7 +395,9 @@ export class Fleet {
         steered.isPreparing = false;
         this.#become(
           steered,
-          state.isPrimary ? { kind: "ready", entries: steered.mirror?.length ?? 0 } : { kind: "deposed" },
+          state.isPrimary
+            ? { kind: "ready", entries: steered.mirror?.entities.length ?? 0 }
+            : { kind: "deposed" },
         );
         if (steered.steady.client !== undefined) this.#listen(node.name, steered.steady.client);
         return;
@@ -509,11 +510,11 @@ export class Fleet {
     const intent = book.intentOf(name, schema, client.apiVersion);
     if (steered.mirror !== undefined) {
       // What this controller wrote is still there unless somebody else was at work, which the write would show.
-      const difference = differenceOf(intent.entities, steered.mirror, schema, server.comparison);
+      const difference = differenceOfIntents(intent, steered.mirror, schema, server.comparison);
       const plan = planOf(difference, schema, { tableRank: intent.tableRank });
       try {
         await applyPlan(client, plan, { signal });
-        this.#written(steered, intent.entities, plan.updates, pushed);
+        this.#written(steered, intent, plan.updates, pushed);
         return;
       } catch (error) {
         if (!(error instanceof P4RuntimeWriteError) || error.updates === undefined) throw error;
@@ -525,11 +526,12 @@ export class Fleet {
     if (difference.foreign.length > 0 && difference.foreign.length !== steered.drift)
       this.#notice({ kind: "drift", name, entities: difference.foreign.length, undone: undoDrift });
     steered.drift = undoDrift ? 0 : difference.foreign.length;
-    this.#written(steered, intent.entities, plan.updates, pushed);
+    this.#written(steered, intent, plan.updates, pushed);
   }
 
-  #written(steered: Steered, entities: readonly Entity[], updates: number, pushed: boolean): void {
-    steered.mirror = entities;
+  #written(steered: Steered, intent: Intent, updates: number, pushed: boolean): void {
+    const { entities } = intent;
+    steered.mirror = intent;
     steered.updates += updates;
     if (steered.state.kind === "ready") steered.state = { kind: "ready", entries: entities.length };
     if (updates > 0 || pushed) this.#notice({ kind: "written", name: steered.node.name, updates, pushed });
@@ -653,8 +655,10 @@ export class Fleet {
       const client = this.#switches.get(name)?.steady.client;
       if (client === undefined) continue;
       // Closing the client ends its stream, and the steady client begins anew.
+      const askedAt = this.#clock.now();
       await client
         .getCookie({ timeout: silence, signal })
+        .then(() => this.#probes?.answered(name, askedAt, this.#clock.now()))
         .catch(() => client.abandon("it gives no sign of life"));
     }
   }

@@ -3,9 +3,18 @@ import { ackSession } from "../wire/aggregation.ts";
 import { EntityPool } from "./entitypool.ts";
 import type { Placement } from "./jobs.ts";
 import { OWNER } from "./owner.ts";
-import { NO_OUTAGE, type Outage, PathCache, type Paths } from "./paths.ts";
+import { type Hop, NO_OUTAGE, type Outage, PathCache, type Paths } from "./paths.ts";
 import type { AggregationFeature } from "./program.ts";
-import { flowGroups, type GroupRoom, IPV4, IPV6, portTowards, ROUTING_RANK, routeEntries } from "./routes.ts";
+import {
+  flowGroups,
+  type GroupRoom,
+  IPV4,
+  IPV6,
+  portTowards,
+  ROUTING_RANK,
+  type RoutePart,
+  routeParts,
+} from "./routes.ts";
 import { hostNamed, portOf, type Topology } from "./topology.ts";
 import { type UserEntry, userEntity } from "./userentry.ts";
 import { jobEntries, jobGroups, type PortTowards, type WantedEntry } from "./wantedstate.ts";
@@ -35,6 +44,8 @@ export interface Intentions {
 /** What should be on one switch beside its program. */
 export interface Intent {
   readonly entities: readonly Entity[];
+  /** The same in parts; those that are as in another intent of this basis are the same arrays. */
+  readonly parts: readonly (readonly Entity[])[];
   readonly tableRank: ReadonlyMap<number, number>;
 }
 
@@ -42,10 +53,48 @@ export interface Intent {
 export class IntentBasis {
   readonly paths: PathCache;
   readonly pool = new EntityPool();
+  readonly routes = new RouteMemory();
 
   constructor(topology: Topology) {
     this.paths = new PathCache(topology);
   }
+}
+
+interface RememberedPart {
+  readonly hops: readonly Hop[];
+  readonly entities: readonly Entity[];
+}
+
+/** The routes of each switch as they were computed last: an outage changes few of them. */
+class RouteMemory {
+  readonly #known = new WeakMap<Schema["info"], Map<string, readonly RememberedPart[]>>();
+
+  /** @param what all that the entries depend on beside program and next hops: whose they are, families, room */
+  of(
+    schema: Schema,
+    what: string,
+    parts: readonly RoutePart[],
+    make: (entry: WantedEntry) => Entity,
+  ): readonly (readonly Entity[])[] {
+    const known = this.#known.get(schema.info) ?? new Map<string, readonly RememberedPart[]>();
+    this.#known.set(schema.info, known);
+    const before = known.get(what) ?? [];
+    const now = parts.map((part, i) => {
+      const old = before[i];
+      if (old !== undefined && haveSame(old.hops, part.hops)) return old;
+      return { hops: part.hops, entities: part.entries().map(make) };
+    });
+    known.set(what, now);
+    return now.map(({ entities }) => entities);
+  }
+}
+
+function haveSame(a: readonly Hop[], b: readonly Hop[]): boolean {
+  if (a === b) return true;
+  return (
+    a.length === b.length &&
+    a.every((hop, i) => hop.port === b[i]?.port && hop.to === b[i]?.to && hop.weight === b[i]?.weight)
+  );
 }
 
 /** From what is intended to what should be on each switch: a pure function, so that it can be computed again at any time by anybody. */
@@ -54,12 +103,12 @@ export class IntentBook {
   readonly #whole: Paths;
   readonly #left: Paths;
 
-  readonly #pool: EntityPool;
+  readonly #basis: IntentBasis;
 
   /** @param basis of the same topology */
   constructor(intentions: Intentions, basis: IntentBasis = new IntentBasis(intentions.topology)) {
     this.#intentions = intentions;
-    this.#pool = basis.pool;
+    this.#basis = basis;
     this.#whole = basis.paths.whole;
     this.#left = basis.paths.under(intentions.outage ?? NO_OUTAGE);
   }
@@ -80,6 +129,8 @@ export class IntentBook {
   intentOf(name: string, schema: Schema, apiVersion?: string): Intent {
     const { topology, aggregation, room, placements = [], everywhere = [], own } = this.#intentions;
     const entities = new EntityBuilder(schema, apiVersion);
+    const { pool, routes } = this.#basis;
+    const parts: (readonly Entity[])[] = [];
     const wanted: Entity[] = [];
     const add = (entry: WantedEntry): void => {
       wanted.push(
@@ -87,11 +138,14 @@ export class IntentBook {
       );
     };
     const share = (entry: WantedEntry): void => {
-      wanted.push(this.#pool.entry(entities, entry));
+      wanted.push(pool.entry(entities, entry));
     };
     const families = [IPV4, IPV6].filter((f) => schema.tables.find(`${f.control}.route`) !== undefined);
-    if (families.length > 0)
-      for (const entry of routeEntries(name, this.#whole, this.#left, room, families)) share(entry);
+    if (families.length > 0) {
+      const what = `${name} ${families.map((f) => f.control).join()} ${room?.groups} ${room?.members} ${room?.spray}`;
+      const own = routeParts(name, this.#whole, this.#left, room, families);
+      parts.push(...routes.of(schema, what, own, (entry) => pool.entry(entities, entry)));
+    }
     for (const { group, members, active } of flowGroups(name, this.#whole, this.#left, room)) {
       for (const { id, port, mac } of members)
         wanted.push(entities.member(NEXT_HOPS, id, "ecmp.to_next_hop", { port, dst_mac: mac }));
@@ -116,7 +170,8 @@ export class IntentBook {
       }
     }
     for (const entry of own?.get(name) ?? []) wanted.push(userEntity(entities, entry, OWNER));
-    return { entities: wanted, tableRank: rankOf(schema) };
+    parts.push(wanted);
+    return { entities: parts.flat(), parts, tableRank: rankOf(schema) };
   }
 }
 

@@ -61,6 +61,11 @@ export class LinkProbes {
     return this.#outcome(this.#watch.handle({ kind: isReady ? "switchReady" : "switchLost", name }, now));
   }
 
+  /** A switch has answered what it was asked at some time: it is not too slow for its probes. */
+  answered(name: string, askedAt: number, now: number): void {
+    this.#watch.handle({ kind: "answered", name, askedAt }, now);
+  }
+
   /** A packet that a switch brought up. */
   packetIn(name: string, port: number, frame: Uint8Array, now: number): ProbesOutcome {
     const probe = decodeProbe(frame);

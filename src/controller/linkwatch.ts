@@ -14,7 +14,7 @@ export interface LinkWatchOptions {
   readonly arrivals?: number;
   /** How long a link must stay up for its earlier failures to be forgotten: 10,000. */
   readonly calm?: number;
-  /** Probes a second, at most: 4000. With more links the interval is as much longer. */
+  /** Probes a second, at most: 2000. With more links the interval is as much longer. */
   readonly rate?: number;
 }
 
@@ -22,6 +22,8 @@ export type LinkEvent =
   | { readonly kind: "tick" }
   /** A probe that left at `from` came in at `at`. */
   | { readonly kind: "arrived"; readonly from: LinkEnd; readonly at: LinkEnd; readonly sequence: number }
+  /** A switch has answered a question that was asked at some time. Where that is never told, nothing is expected of it. */
+  | { readonly kind: "answered"; readonly name: string; readonly askedAt: number }
   | { readonly kind: "switchReady" | "switchLost"; readonly name: string };
 
 export type LinkAction =
@@ -40,6 +42,8 @@ export type LinkAction =
 interface Witness {
   leftAt: number;
   cameAt: number;
+  /** When that was asked that it has answered last; undefined when it was never asked. */
+  answeredAt: number | undefined;
   readonly links: Watched[];
 }
 
@@ -79,18 +83,20 @@ const MOST_FLAPS = 5;
  * pure state machine. Links of a switch that the controller cannot reach are not judged: nobody could see their probes.
  *
  * A probe counts as lost when probes of other links that were sent later have come through both switches. Where there are no such links, or
- * they are silent, too, time decides: only that in which the controller looked, and twice as much where others could have spoken.
+ * they are silent, too, time decides: only that in which the controller looked, twice as much where others could have spoken, and not before
+ * both switches have answered a question that was asked in that silence.
  */
 export class LinkWatch {
   readonly #links: readonly Watched[];
   readonly #byEnd = new Map<string, { readonly watched: Watched; readonly direction: Direction }>();
   readonly #ready = new Set<string>();
+  readonly #witnesses = new Map<string, Witness>();
   readonly #interval: number;
   readonly #misses: number;
   readonly #arrivals: number;
   readonly #calm: number;
   #wakeAt: number;
-  /** Time in which nobody looked: the controller was busy, and has not read what arrived meanwhile. */
+  /** Time in which nobody looked or sent: the controller was busy, and has not read what arrived meanwhile. */
   #late = 0;
   /** Wake-ups in half an interval. */
   readonly #parts: number;
@@ -98,16 +104,20 @@ export class LinkWatch {
 
   constructor(links: readonly LinkNode[], now: number, options: LinkWatchOptions = {}) {
     const probes = 2 * links.length;
-    this.#interval = Math.max(options.interval ?? 100, (1000 * probes) / (options.rate ?? 4000));
+    this.#interval = Math.max(options.interval ?? 100, (1000 * probes) / (options.rate ?? 2000));
     this.#parts = Math.max(1, Math.ceil(probes / AT_ONCE / 2));
     this.#misses = options.misses ?? 3;
     this.#arrivals = options.arrivals ?? 3;
     this.#calm = options.calm ?? 10_000;
     this.#wakeAt = now;
-    const witnesses = new Map<string, Witness>();
     const witness = (name: string): Witness => {
-      const known = witnesses.get(name) ?? { leftAt: now - 1, cameAt: now - 1, links: [] };
-      witnesses.set(name, known);
+      const known = this.#witnesses.get(name) ?? {
+        leftAt: now - 1,
+        cameAt: now - 1,
+        answeredAt: undefined,
+        links: [],
+      };
+      this.#witnesses.set(name, known);
       return known;
     };
     this.#links = links.map(({ ends }) => {
@@ -148,6 +158,11 @@ export class LinkWatch {
         return this.#tick(now);
       case "arrived":
         return this.#arrived(event, now);
+      case "answered": {
+        const witness = this.#witnesses.get(event.name);
+        if (witness !== undefined) witness.answeredAt = Math.max(witness.answeredAt ?? 0, event.askedAt);
+        return [];
+      }
       case "switchLost":
         this.#ready.delete(event.name);
         return [];
@@ -168,9 +183,11 @@ export class LinkWatch {
   #tick(now: number): readonly LinkAction[] {
     if (now < this.#wakeAt) return [];
     const late = now - this.#wakeAt;
-    if (late > this.#interval / 4) this.#late += late;
     const step = this.#interval / 2 / this.#parts;
-    this.#wakeAt = late > step / 2 ? now + step : this.#wakeAt + step;
+    const isLate = late > step / 2;
+    // What was not sent in time does not arrive in time.
+    if (isLate) this.#late += late;
+    this.#wakeAt = isLate ? now + step : this.#wakeAt + step;
     const actions: LinkAction[] = [];
     const turns = 2 * this.#parts;
     const { length } = this.#links;
@@ -218,7 +235,10 @@ export class LinkWatch {
     // The first lost one was sent an interval after the last that arrived, the others half an interval apart.
     const patience = (this.#misses / 2 + 0.75) * this.#interval;
     const silence = now - this.#late - direction.heardAt;
-    return silence > patience && (silence > 2 * patience || !this.#hasWitnesses(watched));
+    if (silence <= patience || (silence <= 2 * patience && this.#hasWitnesses(watched))) return false;
+    // A switch that is slow has not answered either what it was asked meanwhile.
+    const since = direction.heardAt + this.#late + patience;
+    return [direction.source, direction.target].every((end) => (end.answeredAt ?? since) >= since);
   }
 
   /** Were so many probes sent in vain, as far as others tell? Where there are none, after half an interval without looking away. */

@@ -24,6 +24,8 @@ export class Paths {
   readonly topology: Topology;
   readonly outage: Outage;
   readonly #towards = new Map<string, ReadonlyMap<string, readonly Hop[]>>();
+  /** The same by the set itself, for those who ask with one and the same. */
+  readonly #bySet = new WeakMap<ReadonlySet<string>, ReadonlyMap<string, readonly Hop[]>>();
   readonly #edges: Edges;
   readonly #macs: ReadonlyMap<string, string>;
 
@@ -43,12 +45,12 @@ export class Paths {
 
   /** The next hops of a switch on its way to a set of switches; none where there is no way, or it is there. */
   hops(from: string, to: ReadonlySet<string>): readonly Hop[] {
+    const known = this.#bySet.get(to);
+    if (known !== undefined) return known.get(from) ?? [];
     const key = [...to].sort().join(" ");
-    let hops = this.#towards.get(key);
-    if (hops === undefined) {
-      hops = hopsAlong(this.#edges, this.topology, this.outage, to);
-      this.#towards.set(key, hops);
-    }
+    const hops = this.#towards.get(key) ?? hopsAlong(this.#edges, this.topology, this.outage, to);
+    this.#towards.set(key, hops);
+    this.#bySet.set(to, hops);
     return hops.get(from) ?? [];
   }
 }

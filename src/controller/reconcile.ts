@@ -10,9 +10,11 @@ import { type Difference, differenceOf } from "./diff.ts";
 import type { Intent } from "./intent.ts";
 import { type Plan, type PlanOptions, planOf } from "./plan.ts";
 
+type Wanted = Pick<Intent, "entities" | "tableRank">;
+
 /** What to ask a switch for, so that the answer holds all that an intent speaks of, and the drift beside it. */
 export function questionsOf(
-  intent: Intent,
+  intent: Wanted,
   schema: Schema,
   profile: Pick<ServerProfile, "readsOneShotProfiles">,
 ): readonly Entity[] {
@@ -50,7 +52,7 @@ export function questionsOf(
 /** Reads a switch and compares it with what should be there. @throws P4RuntimeError, EntityError */
 export async function readDifference(
   client: P4RuntimeClient,
-  intent: Intent,
+  intent: Wanted,
   signal?: AbortSignal,
 ): Promise<Difference> {
   const options = signal === undefined ? {} : { signal };
@@ -84,7 +86,7 @@ const ATTEMPTS = 3;
  */
 export async function reconcile(
   client: P4RuntimeClient,
-  intent: Intent,
+  intent: Wanted,
   options: ReconcileOptions = {},
 ): Promise<Reconciled> {
   for (let reads = 1; ; reads++) {

@@ -60,42 +60,62 @@ export function routeEntries(
   room: GroupRoom | undefined,
   families: readonly RouteFamily[] = [IPV4],
 ): readonly WantedEntry[] {
+  return routeParts(name, whole, left, room, families).flatMap((part) => part.entries());
+}
+
+/** The entries for the destinations at one place. They are the same ones as long as their next hops are. */
+export interface RoutePart {
+  readonly hops: readonly Hop[];
+  entries(): readonly WantedEntry[];
+}
+
+/** `routeEntries` by place, always in the same order: the first part is the switch's own address. */
+export function routeParts(
+  name: string,
+  whole: Paths,
+  left: Paths,
+  room: GroupRoom | undefined,
+  families: readonly RouteFamily[],
+): readonly RoutePart[] {
   const { topology } = whole;
   const own = switchNamed(topology, name);
-  const entries: WantedEntry[] = [];
-  const add = (
+  const towards = (
     node: Parameters<RouteFamily["addressOf"]>[0],
     action: "to_local" | "to_port" | "to_group",
     params: WantedEntry["params"],
-  ): void => {
-    for (const { control, addressOf, bits } of families) {
+  ): readonly WantedEntry[] =>
+    families.flatMap(({ control, addressOf, bits }) => {
       const address = addressOf(node);
-      if (address === undefined) continue;
+      if (address === undefined) return [];
       const match = { dst_addr: `${address}/${bits}` };
-      entries.push({ table: `${control}.route`, match, action: `${control}.${action}`, params });
-    }
-  };
-  add(own, "to_local", {});
+      return [{ table: `${control}.route`, match, action: `${control}.${action}`, params }];
+    });
+  const parts: RoutePart[] = [{ hops: [], entries: () => towards(own, "to_local", {}) }];
   for (const [index, place] of placesOf(topology).entries()) {
     const direct = place.switches.has(name);
     const healthy = direct ? [] : whole.hops(name, place.switches);
     const hops = direct ? [] : left.hops(name, place.switches);
-    const asGroup = room !== undefined && slots(healthy).length > 1;
-    if (asGroup) checkRoom(index, healthy, room);
-    if (asGroup && slots(hops).length > 0 && room.spray !== "none")
-      entries.push(...groupOf(whole, index, remaining(healthy, hops), room));
-    for (const node of place.nodes) {
-      const port = "attachments" in node ? portOf(node, name) : undefined;
-      if (port !== undefined) add(node, "to_port", { port, dst_mac: node.mac });
-      else if (asGroup && hops.length > 0) add(node, "to_group", { group: index });
-      else {
-        const hop = chosen(hops, node.ipv4);
-        if (hop === undefined) continue;
-        add(node, "to_port", { port: hop.port, dst_mac: whole.macOf(hop.to) });
+    const entries = (): readonly WantedEntry[] => {
+      const list: WantedEntry[] = [];
+      const asGroup = room !== undefined && slots(healthy).length > 1;
+      if (asGroup) checkRoom(index, healthy, room);
+      if (asGroup && slots(hops).length > 0 && room.spray !== "none")
+        list.push(...groupOf(whole, index, remaining(healthy, hops), room));
+      for (const node of place.nodes) {
+        const port = "attachments" in node ? portOf(node, name) : undefined;
+        if (port !== undefined) list.push(...towards(node, "to_port", { port, dst_mac: node.mac }));
+        else if (asGroup && hops.length > 0) list.push(...towards(node, "to_group", { group: index }));
+        else {
+          const hop = chosen(hops, node.ipv4);
+          if (hop !== undefined)
+            list.push(...towards(node, "to_port", { port: hop.port, dst_mac: whole.macOf(hop.to) }));
+        }
       }
-    }
+      return list;
+    };
+    parts.push({ hops, entries });
   }
-  return entries;
+  return parts;
 }
 
 /**
@@ -183,8 +203,16 @@ interface Place {
   readonly nodes: readonly (HostNode | SwitchNode)[];
 }
 
+const PLACES = new WeakMap<Topology, readonly Place[]>();
+
 /** Destinations by the switches that they are plugged into, in an order that no outage changes. */
 function placesOf(topology: Topology): readonly Place[] {
+  const places = PLACES.get(topology) ?? newPlaces(topology);
+  PLACES.set(topology, places);
+  return places;
+}
+
+function newPlaces(topology: Topology): readonly Place[] {
   const places = new Map<string, { switches: Set<string>; nodes: Place["nodes"][number][] }>();
   const add = (switches: readonly string[], node: Place["nodes"][number]): void => {
     const key = [...switches].sort().join(" ");

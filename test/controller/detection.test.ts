@@ -203,3 +203,114 @@ describe("a member", () => {
     );
   });
 });
+
+describe("links of many switches", () => {
+  /** Two spines and many leaves under virtual time; a probe arrives 1 ms after it was sent, unless it is lost or waits somewhere. */
+  function fabricRun(
+    leaves: number,
+    until: number,
+    {
+      passes = (): boolean => true,
+      wait = (): number => 0,
+      pause = (due: number): number => due,
+      heartbeat = 0,
+    }: {
+      readonly passes?: (from: LinkEnd, to: LinkEnd, now: number) => boolean;
+      /** How long what leaves a switch at a time waits in its stream. */
+      readonly wait?: (name: string, now: number) => number;
+      readonly pause?: (due: number) => number;
+      readonly heartbeat?: number;
+    },
+  ) {
+    const links: LinkNode[] = Array.from({ length: 2 * leaves }, (_, i) => ({
+      ends: [
+        { switch: `leaf${i >> 1}`, port: i & 1 },
+        { switch: `spine${i & 1}`, port: i >> 1 },
+      ],
+    }));
+    const far = new Map<string, LinkEnd>();
+    for (const { ends } of links) {
+      far.set(`${ends[0].switch}:${ends[0].port}`, ends[1]);
+      far.set(`${ends[1].switch}:${ends[1].port}`, ends[0]);
+    }
+    const watch = new LinkWatch(links, 0, { interval: INTERVAL });
+    const told: Told[] = [];
+    const arrivals: { readonly at: number; readonly from: LinkEnd; readonly sequence: number }[] = [];
+    let probes = 0;
+    const take = (actions: readonly LinkAction[], now: number): void => {
+      for (const action of actions) {
+        if (action.kind !== "probe") {
+          told.push({ at: now, action });
+          continue;
+        }
+        probes++;
+        const to = far.get(`${action.from.switch}:${action.from.port}`) ?? action.from;
+        if (passes(action.from, to, now))
+          arrivals.push({
+            at: now + 1 + wait(action.from.switch, now) + wait(to.switch, now),
+            from: action.from,
+            sequence: action.sequence,
+          });
+      }
+    };
+    const names = [...new Set(links.flatMap(({ ends }) => ends.map((end) => end.switch)))];
+    for (const name of names) take(watch.handle({ kind: "switchReady", name }, 0), 0);
+    let beatAt = heartbeat > 0 ? heartbeat : Number.POSITIVE_INFINITY;
+    for (let now = 0; now <= until; ) {
+      const tickAt = pause(watch.wakeAt);
+      // What has arrived while nobody looked is read after the tick that was due.
+      arrivals.sort((x, y) => x.at - y.at);
+      const [next] = arrivals;
+      const at = Math.max(now, Math.min(tickAt, next?.at ?? Number.POSITIVE_INFINITY, beatAt));
+      now = at;
+      if (tickAt <= at) take(watch.handle({ kind: "tick" }, now), now);
+      else if (beatAt <= at) {
+        for (const name of names)
+          if (wait(name, now) === 0) watch.handle({ kind: "answered", name, askedAt: now }, now);
+        beatAt += heartbeat;
+      } else if (next !== undefined) {
+        arrivals.shift();
+        const to = far.get(`${next.from.switch}:${next.from.port}`) ?? next.from;
+        take(watch.handle({ kind: "arrived", from: next.from, at: to, sequence: next.sequence }, now), now);
+      }
+    }
+    return { told, probes, interval: Math.max(INTERVAL, links.length) };
+  }
+
+  test("share 2000 probes a second, spread over the interval", () => {
+    const { told, probes } = fabricRun(400, 8000, {});
+    expect(told).toEqual([]);
+    expect(probes / 8).toBeGreaterThan(1900);
+    expect(probes / 8).toBeLessThan(2100);
+  });
+
+  test("are down in one direction within three intervals where others show that both switches work", () => {
+    const cutAt = 3000;
+    const { told, interval } = fabricRun(100, 8000, {
+      passes: (from, to, now) => now < cutAt || from.switch !== "leaf7" || to.switch !== "spine1",
+    });
+    expect(told.map(({ action }) => action)).toEqual([
+      { kind: "down", link: "leaf7:1 - spine1:7", from: { switch: "leaf7", port: 1 } },
+    ]);
+    expect(told[0]?.at ?? 0).toBeLessThan(cutAt + 4 * interval);
+  });
+
+  test("are not blamed for a controller that is late all the time, nor for a switch whose stream stands still", () => {
+    const late = fabricRun(100, 60_000, { pause: (due) => Math.ceil(due / 170) * 170 });
+    expect(late.told).toEqual([]);
+    const standing = fabricRun(100, 20_000, {
+      heartbeat: 500,
+      wait: (name, now) => (name === "spine1" && now > 4000 && now < 9000 ? 9000 - now : 0),
+    });
+    expect(standing.told).toEqual([]);
+  });
+
+  test("are all down when a switch that answers brings nothing up any more", () => {
+    const { told } = fabricRun(100, 12_000, {
+      heartbeat: 500,
+      passes: (from, to, now) => now < 3000 || (from.switch !== "spine1" && to.switch !== "spine1"),
+    });
+    expect(new Set(told.map(({ action }) => action.kind))).toEqual(new Set(["down"]));
+    expect(told).toHaveLength(100);
+  });
+});
