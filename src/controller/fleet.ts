@@ -103,7 +103,7 @@ const LOOK = 20;
 /** Switches that are made ready at the same time. */
 const PREPARED_AT_ONCE = 16;
 /** Switches that are repaired at the same time. */
-const REPAIRED_AT_ONCE = 4;
+const REPAIRED_AT_ONCE = 16;
 /** Milliseconds between two plans for links that went down or came up: those that fail together are not found at once. */
 const GATHERED = 100;
 /** Milliseconds in which a switch that has just been connected says which program it has. */

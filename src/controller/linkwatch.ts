@@ -83,8 +83,8 @@ const MOST_FLAPS = 5;
  * pure state machine. Links of a switch that the controller cannot reach are not judged: nobody could see their probes.
  *
  * A probe counts as lost when probes of other links that were sent later have come through both switches. Where there are no such links, or
- * they are silent, too, time decides: only that in which the controller looked, twice as much where others could have spoken, and not before
- * both switches have answered a question that was asked in that silence.
+ * they are silent, too, time decides: only that in which the controller looked. Where others could have spoken it is half as much again for
+ * switches that have answered a question that was asked in that silence, and twice as much for those that may be slow.
  */
 export class LinkWatch {
   readonly #links: readonly Watched[];
@@ -235,10 +235,12 @@ export class LinkWatch {
     // The first lost one was sent an interval after the last that arrived, the others half an interval apart.
     const patience = (this.#misses / 2 + 0.75) * this.#interval;
     const silence = now - this.#late - direction.heardAt;
-    if (silence <= patience || (silence <= 2 * patience && this.#hasWitnesses(watched))) return false;
-    // A switch that is slow has not answered either what it was asked meanwhile.
-    const since = direction.heardAt + this.#late + patience;
-    return [direction.source, direction.target].every((end) => (end.answeredAt ?? since) >= since);
+    if (silence <= patience) return false;
+    if (silence > 2 * patience || !this.#hasWitnesses(watched)) return true;
+    // A switch that is slow has not answered either what it was asked meanwhile: it gets the whole time.
+    const since = direction.heardAt + this.#late + patience / 2;
+    const haveAnswered = [direction.source, direction.target].every((end) => (end.answeredAt ?? 0) >= since);
+    return silence > 1.5 * patience && haveAnswered;
   }
 
   /** Were so many probes sent in vain, as far as others tell? Where there are none, after half an interval without looking away. */

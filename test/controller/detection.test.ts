@@ -300,7 +300,7 @@ describe("links of many switches", () => {
     expect(late.told).toEqual([]);
     const standing = fabricRun(100, 20_000, {
       heartbeat: 500,
-      wait: (name, now) => (name === "spine1" && now > 4000 && now < 9000 ? 9000 - now : 0),
+      wait: (name, now) => (name === "spine1" && now > 4000 && now < 4800 ? 4800 - now : 0),
     });
     expect(standing.told).toEqual([]);
   });
