@@ -173,8 +173,8 @@ Examples:
       cacert: values["grpc-server-cacert"],
       needsClientCertificate: values["grpc-server-with-client-auth"],
     });
-    if (hardware.personality === "tna" && (values.snapshot !== undefined || bare !== undefined))
-      throw new UserError("--personality tna: no snapshots, and no program without its P4Info");
+    if (hardware.personality === "tna" && bare !== undefined)
+      throw new UserError("--personality tna: no program without its P4Info");
     if (values.on === "bmv2" && hardware.personality !== "v1model")
       throw new UserError("--on bmv2: simple_switch_grpc is v1model only");
     if (values.on === "bmv2") {

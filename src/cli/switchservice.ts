@@ -13,7 +13,7 @@ import {
 import { EnvironmentError, UserError } from "./exit.ts";
 import type { SwitchLog } from "./switchlog.ts";
 import { openPorts, type PortRequest, play } from "./switchports.ts";
-import { readSnapshot, refusal, restoreQueues, writeSnapshot } from "./switchsnapshot.ts";
+import { readSnapshot, refusal, restoreQueues, restoreTofino, writeSnapshot } from "./switchsnapshot.ts";
 
 export interface StartProgram {
   readonly p4info: P4Info;
@@ -125,7 +125,7 @@ async function startServer(engine: Switch, runner: SwitchRunner, service: Servic
   if (snapshot !== undefined) restoreQueues(engine, file ?? "", snapshot);
   if (log.isOn("trace")) engine.trace(log.trace);
   try {
-    return await P4RuntimeServer.start({
+    const server = await P4RuntimeServer.start({
       target: new EmbeddedSwitchTarget(engine, ioOf(runner)),
       address,
       deviceId,
@@ -135,6 +135,13 @@ async function startServer(engine: Switch, runner: SwitchRunner, service: Servic
       ...(program === undefined ? {} : { program }),
       ...(tls === undefined ? {} : { tls }),
     });
+    try {
+      if (snapshot !== undefined) restoreTofino(engine, file ?? "", snapshot, runner.now());
+    } catch (error) {
+      await server.close();
+      throw error;
+    }
+    return server;
   } catch (error) {
     if (error instanceof StateSnapshotError) throw new UserError(refusal(file ?? "", error.message));
     throw error;

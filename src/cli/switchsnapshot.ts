@@ -2,9 +2,14 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import {
   applyPort,
+  applyTofino,
+  isTofinoDocument,
   parsePorts,
   type Switch,
+  SwitchRuntimeError,
+  type TofinoDocument,
   TrafficDocumentError,
+  tofinoDocument,
   trafficDocument,
 } from "../switch/index.ts";
 import {
@@ -38,8 +43,9 @@ export function refusal(file: string, reason: string): string {
 }
 
 /** Sets the queues as they were. @throws UserError */
-export function restoreQueues(engine: Switch, file: string, { ports }: StateSnapshot): void {
+export function restoreQueues(engine: Switch, file: string, snapshot: StateSnapshot): void {
   const { trafficManager } = engine;
+  const { ports } = partsOf(engine, file, snapshot);
   try {
     for (const port of parsePorts(ports, trafficManager.options.queues)) applyPort(trafficManager, port);
   } catch (error) {
@@ -49,9 +55,37 @@ export function restoreQueues(engine: Switch, file: string, { ports }: StateSnap
   }
 }
 
+/** Sets what a Tofino keeps in its pipes, when the program is there. `now` in microseconds. @throws UserError */
+export function restoreTofino(engine: Switch, file: string, snapshot: StateSnapshot, now: number): void {
+  const { tofino } = partsOf(engine, file, snapshot);
+  if (engine.tofino === undefined || tofino === undefined) return;
+  try {
+    applyTofino(engine.tofino, tofino, now);
+  } catch (error) {
+    const isSpecific = error instanceof SwitchRuntimeError || error instanceof RangeError;
+    throw new UserError(refusal(file, isSpecific ? error.message : "it is damaged"));
+  }
+}
+
+/** A Tofino's state stands beside the settings of queues. @throws UserError when the snapshot is of another personality */
+function partsOf(
+  engine: Switch,
+  file: string,
+  { ports }: StateSnapshot,
+): { readonly ports: unknown; readonly tofino?: TofinoDocument } {
+  const isTofino = typeof ports === "object" && ports !== null && "tofino" in ports && "queues" in ports;
+  if (isTofino !== (engine.tofino !== undefined))
+    throw new UserError(refusal(file, `it is of the ${isTofino ? "tna" : "v1model"} personality`));
+  if (!isTofino) return { ports };
+  if (!isTofinoDocument(ports.tofino)) throw new UserError(refusal(file, "it is damaged"));
+  return { ports: ports.queues, tofino: ports.tofino };
+}
+
 /** Writes a snapshot. A file that is there is replaced at once or not at all. @throws EnvironmentError */
 export function writeSnapshot(file: string, server: P4RuntimeServer, engine: Switch): void {
-  const bytes = encodeSnapshot(server.snapshot(trafficDocument(engine.trafficManager)));
+  const queues = trafficDocument(engine.trafficManager);
+  const ports = engine.tofino === undefined ? queues : { queues, tofino: tofinoDocument(engine.tofino) };
+  const bytes = encodeSnapshot(server.snapshot(ports));
   try {
     const unfinished = `${file}.${process.pid}`;
     writeFileSync(unfinished, bytes);

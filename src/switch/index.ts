@@ -64,6 +64,7 @@ export type { Exclusions } from "./tna/exclusions.ts";
 export type { GeneratorApp, PacketGenerator } from "./tna/packet-generator.ts";
 export type { Pipe } from "./tna/packet-path.ts";
 export type { Tofino } from "./tna/tofino.ts";
+export { applyTofino, isTofinoDocument, type TofinoDocument, tofinoDocument } from "./tna/tofino-snapshot.ts";
 export { type Importance, importanceOf, markCongestion } from "./trafficmanager/congestion.ts";
 export { type QueueCounters, type QueueDropReason, queueDropReasons } from "./trafficmanager/queue.ts";
 export type { PortRate, PortSettings, QueueLength, QueueSettings } from "./trafficmanager/settings.ts";

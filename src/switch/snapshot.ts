@@ -8,6 +8,7 @@ import { SwitchRuntimeError } from "./tables/runtime-error.ts";
 import type { Table } from "./tables/table.ts";
 import type { ActionCall, CounterValue, EntryAction } from "./tables/table-entry.ts";
 import type { Match } from "./tables/table-key.ts";
+import { applyTofino, type TofinoDocument, tofinoDocument } from "./tna/tofino-snapshot.ts";
 
 /** A snapshot that does not fit the program, or is none. */
 export class SnapshotError extends Error {
@@ -50,6 +51,8 @@ interface Contents {
   readonly groups: ReturnType<Switch["replication"]["allGroups"]>;
   readonly sessions: ReturnType<Switch["replication"]["allSessions"]>;
   readonly ports: Named<unknown>;
+  /** What only a Tofino has. */
+  readonly tofino?: TofinoDocument;
 }
 
 /** @throws SwitchRuntimeError FAILED_PRECONDITION without a program */
@@ -86,6 +89,7 @@ export function takeSnapshot(sw: Switch): SwitchSnapshot {
     groups: sw.replication.allGroups(),
     sessions: sw.replication.allSessions(),
     ports: trafficDocument(sw.trafficManager),
+    ...(sw.tofino === undefined ? {} : { tofino: tofinoDocument(sw.tofino) }),
   };
   return JSON.stringify(contents, (_, value) => (typeof value === "bigint" ? { $: String(value) } : value));
 }
@@ -117,6 +121,10 @@ export function applySnapshot(sw: Switch, snapshot: SwitchSnapshot, now: number)
     for (const { id, replicas } of contents.groups) sw.replication.insertGroup(id, replicas);
     for (const { id, replicas, packetLength, classOfService } of contents.sessions)
       sw.replication.insertSession(id, replicas, packetLength, classOfService);
+    if ((contents.tofino === undefined) !== (sw.tofino === undefined))
+      throw new SnapshotError("it is of another personality");
+    if (sw.tofino !== undefined && contents.tofino !== undefined)
+      applyTofino(sw.tofino, contents.tofino, now);
     const { trafficManager } = sw;
     for (const port of parsePorts(contents.ports, trafficManager.options.queues))
       applyPort(trafficManager, port);

@@ -226,13 +226,11 @@ export class Switch {
 
   /**
    * All run-time state as a text: entries, members, groups, counters, meters, registers, value sets, multicast groups, clone sessions,
-   * settings of queues. Packets that wait are not in it.
+   * settings of queues; of a Tofino the registers of all its pipes, exclusion ids and the packet generator. Packets that wait are not in it.
    *
-   * @throws SwitchRuntimeError FAILED_PRECONDITION without a program, and for a Tofino, whose pipes have state of their own
+   * @throws SwitchRuntimeError FAILED_PRECONDITION without a program
    */
   snapshot(): SwitchSnapshot {
-    if (this.tofino !== undefined)
-      throw new SwitchRuntimeError("FAILED_PRECONDITION", "switch", "a Tofino has no snapshots");
     return takeSnapshot(this);
   }
 

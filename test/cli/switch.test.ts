@@ -295,6 +295,32 @@ describe("a switch as a program like simple_switch_grpc", { timeout: 120_000 }, 
       "it is no snapshot of a switch",
     );
   });
+
+  test("keeps the state of a Tofino, and refuses a snapshot of another personality", async () => {
+    const folder = folderWith({});
+    const file = join(folder, "s1.snapshot");
+    const rest = ["--no-p4", "--cpu-port", "64", "--snapshot", file];
+    const args = ["--personality", "tna", ...rest];
+    const text = (name: string): Buffer => readFileSync(join(root, "p4out/libra/tna", name));
+    const one = await startSwitch(...args);
+    const client = await connect(one.ready.grpc);
+    await client.arbitrate(1n);
+    await client.pushPipeline(p4infoFromFile(text("p4info.txtpb"), "p4info.txtpb"), text("libra.json"));
+    await client.close();
+    one.child.kill("SIGTERM");
+    expect(await one.end).toMatchObject({ status: 0, stderr: "" });
+    const two = await startSwitch(...args);
+    const again = await connect(two.ready.grpc);
+    expect((await again.useProgram()).tables.all.length).toBeGreaterThan(3);
+    await again.close();
+    two.child.kill("SIGTERM");
+    expect(await two.end).toMatchObject({ status: 0, stderr: "" });
+    const { status, stderr } = await gradplane(["switch", ...ANY_ADDRESS, ...rest]);
+    expect([status, stderr]).toEqual([
+      1,
+      `gradplane: --snapshot ${file} cannot be used: it is of the tna personality; remove it to begin anew\n`,
+    ]);
+  });
 });
 
 describe("a switch that cannot have what it was asked for", { timeout: 60_000 }, () => {

@@ -30,7 +30,7 @@ export interface StateSnapshot {
   /** Undefined when no program ran. */
   readonly config: ForwardingPipelineConfig | undefined;
   readonly updates: readonly Update[];
-  /** Settings of ports and queues, as `parsePorts` takes them. */
+  /** Settings of ports and queues, as `parsePorts` takes them; of a Tofino in `queues`, beside its own state. */
   readonly ports: unknown;
 }
 

@@ -41,6 +41,19 @@ export class Exclusions {
     return level2 !== 0 && rid === instance && (this.#ports.get(level2)?.has(port) ?? false);
   }
 
+  /** What `setNode` was told and counts. */
+  nodes(): readonly (readonly [group: number, instance: number, exclusionId: number])[] {
+    return [...this.#nodes].map(([node, exclusionId]) => {
+      const [group = 0, instance = 0] = node.split("/").map(Number);
+      return [group, instance, exclusionId];
+    });
+  }
+
+  /** What `setPorts` was told and counts. */
+  ports(): readonly (readonly [exclusionId: number, ports: readonly number[]])[] {
+    return [...this.#ports].map(([exclusionId, ports]) => [exclusionId, [...ports]]);
+  }
+
   clear(): void {
     this.#nodes.clear();
     this.#ports.clear();

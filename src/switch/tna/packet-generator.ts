@@ -49,6 +49,11 @@ export class PacketGenerator {
     for (const pipe of app.pipes ?? [0]) this.#running.push({ app, pipe, id, due: now + app.period });
   }
 
+  /** The applications that run, by number; those that were to run once and have are not among them. */
+  apps(): readonly { readonly id: number; readonly app: GeneratorApp }[] {
+    return [...new Map(this.#running.map(({ id, app }) => [id, app]))].map(([id, app]) => ({ id, app }));
+  }
+
   stop(id: number): void {
     for (let i = this.#running.length - 1; i >= 0; i--)
       if (this.#running[i]?.id === id) this.#running.splice(i, 1);
