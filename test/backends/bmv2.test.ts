@@ -7,7 +7,6 @@ import type { Program } from "../../src/ir/index.ts";
 import { deep, expressionsOf, placedStatements } from "../../src/ir/walk.ts";
 import { Switch } from "../../src/switch/switch.ts";
 import { examples } from "../examples/programs.ts";
-import { annotated } from "./annotationsprogram.ts";
 import { Dice } from "./dice.ts";
 import { externs } from "./externsprogram.ts";
 import { parserPrograms } from "./parserprograms.ts";
@@ -45,7 +44,6 @@ const written: readonly Program[] = [
   passes(),
   passes(true),
   valueSets(),
-  annotated(),
   ...Object.values(examples).map(({ ir }) => ir),
   ...parserPrograms,
 ];
