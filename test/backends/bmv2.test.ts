@@ -82,6 +82,16 @@ function isForCrowds(p: Program): boolean {
   return true;
 }
 
+/**
+ * Whether tables share an action profile. p4c gives each table actions of its own, with numbers of their own; a member has that of one
+ * table, and simple_switch ends when a packet meets it in another (`MatchTableAbstract::get_next_node`). In the generated JSON the tables
+ * have one action.
+ */
+function sharesProfile(p: Program): boolean {
+  const used = p.controls.flatMap((c) => c.tables.flatMap((t) => t.implementation ?? []));
+  return new Set(used).size < used.length;
+}
+
 /** The same packets through the embedded switch: what came out for each. */
 function embedded(s: Switch, packets: readonly { readonly port: number; readonly data: Uint8Array }[]) {
   return packets.map(({ port, data }) =>
@@ -123,7 +133,7 @@ describe.skipIf(tools.bmv2 === undefined)("simple_switch_grpc with the generated
       const like = new Switch(json);
       fill(like, program, arrivals, 7919, copiesFor(program));
       const burst = isForCrowds(program) ? undefined : 1;
-      return { files, json, arrivals, like, burst, out: embedded(like, arrivals) };
+      return { program, files, json, arrivals, like, burst, out: embedded(like, arrivals) };
     };
 
     it(`treats random packets of ${name} as the embedded switch does`, async () => {
@@ -135,16 +145,22 @@ describe.skipIf(tools.bmv2 === undefined)("simple_switch_grpc with the generated
       });
     });
 
-    it.skipIf(tools.p4c === undefined)(`does the same with p4c's JSON and P4Info of ${name}`, async () => {
-      const { files, arrivals, like, burst, out } = prepare();
-      const folder = join(scratch, name);
-      writeFiles(folder, files);
-      const args = ["-o", "../p4c.json", "--p4runtime-files", "../p4c.txtpb", `${name}.p4`];
-      const compiled = run(tools.p4c ?? "", args, join(folder, "v1model"));
-      expect(compiled.status, compiled.output).toBe(0);
-      const [json, info] = ["p4c.json", "p4c.txtpb"].map((file) => readFileSync(join(folder, file), "utf8"));
-      const remembered = rememberedBy(like, json ?? "");
-      expect(await real(info ?? "", json ?? "", like, arrivals, burst)).toEqual({ out, remembered });
-    });
+    it.skipIf(tools.p4c === undefined)(
+      `does the same with p4c's JSON and P4Info of ${name}`,
+      async ({ skip }) => {
+        const { program, files, arrivals, like, burst, out } = prepare();
+        if (sharesProfile(program)) skip("simple_switch ends of it");
+        const folder = join(scratch, name);
+        writeFiles(folder, files);
+        const args = ["-o", "../p4c.json", "--p4runtime-files", "../p4c.txtpb", `${name}.p4`];
+        const compiled = run(tools.p4c ?? "", args, join(folder, "v1model"));
+        expect(compiled.status, compiled.output).toBe(0);
+        const [json, info] = ["p4c.json", "p4c.txtpb"].map((file) =>
+          readFileSync(join(folder, file), "utf8"),
+        );
+        const remembered = rememberedBy(like, json ?? "");
+        expect(await real(info ?? "", json ?? "", like, arrivals, burst)).toEqual({ out, remembered });
+      },
+    );
   }
 });
