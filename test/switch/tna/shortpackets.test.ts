@@ -47,9 +47,9 @@ describe("a packet that ends within a header", () => {
 
   it("is told in the report of a program that does not ask for the error, and of no other", () => {
     const report = (first: (s: Steps) => void) => String(generate(reading(first)).get("report.md"));
-    expect(report(() => {})).toContain("Packets that end within a header are dropped by Tofino's parser");
+    expect(report(() => {})).toContain("packets that end within a header are dropped by Tofino's parser");
     const asking = report((s) => s.if(intrinsic.parser_failed, (then) => then.drop("short")));
-    expect(asking).not.toContain("Packets that end within a header");
+    expect(asking).not.toContain("packets that end within a header");
   });
 
   it("is dropped by both when the program drops what its parser could not read", () => {
