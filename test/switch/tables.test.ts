@@ -121,6 +121,23 @@ describe("entries", () => {
     expect([...t.entries()].map((entry) => entry.match)).toEqual([[exact(1n)], [exact(2n)], [exact(9n)]]);
   });
 
+  it("are all found, in their order, in a table that grew to its size at once and lost most of them", () => {
+    const table = lookup([{ field: "a", kind: "exact", width: 32 }], { size: 300_000 }).table("t");
+    const count = 140_000;
+    const match = (n: number): Match => [{ kind: "exact", value: BigInt(n) * 7919n }];
+    const action = (n: number) =>
+      ({ kind: "action", action: "found", parameters: [BigInt(n & 0xffff)] }) as const;
+    for (let n = 0; n < count; n++) table.insert(match(n), action(n));
+    expect(table.store.keys.length).toBe(300_000);
+    const kept = (n: number): boolean => n % 5 === 2;
+    for (let n = 0; n < count; n++) if (!kept(n)) table.delete(match(n));
+    const left = [...table.entries()].map((entry) => entry.match[0]);
+    const wanted = Array.from({ length: count }, (_, n) => n).filter(kept);
+    expect(left).toEqual(wanted.map((n) => match(n)[0]));
+    for (const n of wanted.slice(0, 500)) expect(table.get(match(n)).action).toEqual(action(n));
+    expect(table.find(match(3))).toBe(undefined);
+  });
+
   it("that are badly formed are INVALID_ARGUMENT", () => {
     const t = lookup(one).table("t");
     expect(codeOf(() => t.insert([], found(1)))).toBe("INVALID_ARGUMENT");

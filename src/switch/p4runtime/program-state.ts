@@ -169,11 +169,11 @@ export class ProgramState {
     return this.#tables.tables().some(({ schema }) => schema.supportsIdleTimeout);
   }
 
-  /** Entries that nothing hit for their idle timeout, one list per table. Their time begins anew (16.4). */
-  idleEntries(): Init<TableEntry>[][] {
+  /** Entries that nothing hit for their idle timeout, one list per table, of each table at most `most`. Their time begins anew (16.4). */
+  idleEntries(most = Number.POSITIVE_INFINITY): Init<TableEntry>[][] {
     const now = this.program.now();
     return this.#tables.tables().flatMap((bound) => {
-      const idle = bound.table.idleEntries(now);
+      const idle = bound.table.idleEntries(now, most);
       for (const entry of idle) entry.lastHit = now;
       return idle.length === 0 ? [] : [idle.map((entry) => idleMessage(bound, entry))];
     });

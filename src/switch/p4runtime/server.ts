@@ -77,6 +77,8 @@ const quickUpdates = 16;
 const IDLE_SWEEP = 100;
 /** Entries in one idle notification. */
 const IDLE_ENTRIES = 1000;
+/** Entries of a table that one look tells of; of more the next look does, so that packets are not held up. */
+const IDLE_AT_ONCE = 10_000;
 
 /** P4Runtime over gRPC for one device. */
 export class P4RuntimeServer {
@@ -401,7 +403,7 @@ export class P4RuntimeServer {
     const { running } = this.#pipeline;
     if (running?.hasIdleTimeouts !== true) return;
     this.#idleTimer = setInterval(() => {
-      for (const entries of running.idleEntries())
+      for (const entries of running.idleEntries(IDLE_AT_ONCE))
         for (let at = 0; at < entries.length; at += IDLE_ENTRIES) {
           const tableEntry = entries.slice(at, at + IDLE_ENTRIES);
           const value = { tableEntry, timestamp: BigInt(Math.round(nanoseconds())) };

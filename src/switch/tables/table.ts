@@ -365,12 +365,12 @@ export class Table {
     meter.configure(config, now);
   }
 
-  /** Entries whose idle timeout has run out at `now` (microseconds). */
-  idleEntries(now: number): readonly TableEntry[] {
+  /** Entries whose idle timeout has run out at `now` (microseconds), the first `most` of them. */
+  idleEntries(now: number, most = Number.POSITIVE_INFINITY): readonly TableEntry[] {
     const { store } = this;
     const idle: TableEntry[] = [];
     if (!store.shape.hasTimeouts) return idle;
-    for (let row = 0; row < store.end; row++) {
+    for (let row = 0; row < store.end && idle.length < most; row++) {
       const timeout = store.idleTimeout[row] ?? 0;
       if (timeout > 0 && now - (store.lastHit[row] ?? 0) >= timeout && store.holds(row))
         idle.push(new TableEntry(this, row));
