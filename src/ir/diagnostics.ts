@@ -115,7 +115,7 @@ export const rules = {
     "value set",
     "give each key of the select one field of the same bit<N>, a size of at least 1, and use the set in one case",
   ),
-  GP1401: error("table size", "a table has room for at least one entry"),
+  GP1401: error("table size", "a table has room for at least one entry, and for less than 2^31"),
   GP1402: error("more than one lpm field", "keep one lpm field; make the others exact or ternary"),
   GP1403: error("action is not in the table's list", "add the action to actions: [...]"),
   GP1404: error("wrong action arguments", "give each parameter once, by name, with a value that fits"),
@@ -171,7 +171,7 @@ export const rules = {
     "old and next belong to a register update; next only to its output",
   ),
   GP1603: error("register cell type", "a register holds bit<W> or int<W> values"),
-  GP1604: error("register or counter size", "give it at least one cell"),
+  GP1604: error("register or counter size", "give it at least one cell, and less than 2^31"),
   GP1605: error(
     "meter",
     "give it at least one cell, and a colour of bit<2>: a metadata field for the meter of a table, whose actions are its own",

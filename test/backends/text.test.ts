@@ -52,6 +52,18 @@ describe("the P4 text of v1model", () => {
     expect(all(zoo())).toContain("<angle> brackets & 'quotes'");
   });
 
+  it("does not let a comment swallow the next line, whatever the documentation ends with", () => {
+    const ends = ["a path C:\\", "two \\\\", "a space behind \\ ", "first \\\nsecond \\"];
+    const p = program("p", {
+      metadata: ends.map((doc, i) => ({ name: `m${i}`, type: bit(8), doc })),
+      headerTypes: [
+        { name: "h", doc: "of h \\", fields: ends.map((doc, i) => ({ name: `f${i}`, type: bit(8), doc })) },
+      ],
+      headers: [{ name: "h", headerType: "h" }],
+    });
+    for (const [path, text] of files(p)) expect(text, path).not.toMatch(/\\[ \t]*$/m);
+  });
+
   it("keeps zeros (pitfall 56)", () => {
     const p = program("zeros", {
       headerTypes: [{ name: "h", fields: [{ name: "k", type: bit(8) }] }],

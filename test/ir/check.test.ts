@@ -304,6 +304,38 @@ const wrongPrograms: readonly Wrong[] = [
   },
   {
     code: "GP1202",
+    what: "an action twice in a table's list",
+    run: () =>
+      inControl((c, p) => {
+        const m = p.metadata("m", bit(8));
+        const go = c.action("go", {}, (a) => a.set(intrinsic.egress_port, 1));
+        const t = c.table("t", { key: { m: exactly(m) }, actions: [go, go], size: 4 }); //! table
+        c.apply((s) => s.apply(t));
+      }),
+  },
+  {
+    code: "GP1401",
+    what: "a table of five thousand million entries",
+    run: () =>
+      inControl((c, p) => {
+        const m = p.metadata("m", bit(8));
+        const go = c.action("go", {}, (a) => a.set(intrinsic.egress_port, 1));
+        const t = c.table("t", { key: { m: exactly(m) }, actions: [go], size: 5_000_000_000 }); //! table
+        c.apply((s) => s.apply(t));
+      }),
+  },
+  {
+    code: "GP1604",
+    what: "a register of as many cells",
+    run: () =>
+      inControl((c, p) => {
+        const m = p.metadata("m", bit(8));
+        const r = c.register("r", bit(8), 5_000_000_000); //! register
+        c.apply((s) => s.update(r, { index: m, next: (old) => old.add(1) }));
+      }),
+  },
+  {
+    code: "GP1202",
     what: "two headers of one name",
     run: () =>
       small((p) => {

@@ -19,8 +19,13 @@ export function wrap(text: string, width: number): string[] {
       }
     }
     out.push(current);
-    return out.map((l) => l.replaceAll("\u00a0", " "));
+    return out.map((l) => endOfLine(l.replaceAll("\u00a0", " ")));
   });
+}
+
+/** Text behind `//` that the end of the line ends: behind a backslash the preprocessor would take the next line for more of it. */
+export function endOfLine(text: string): string {
+  return /\\\s*$/.test(text) ? `${text}.` : text;
 }
 
 /** Documentation as a sentence: with a capital in front, unless a name stands there, and a full stop behind. */

@@ -1,5 +1,5 @@
 import { type NamedConstant, typeName } from "../../ir/index.ts";
-import { comment, sentence } from "./comments.ts";
+import { comment, endOfLine, sentence } from "./comments.ts";
 import { concat, type Doc, hardline, lines, WIDTH } from "./layout.ts";
 import { literal } from "./literals.ts";
 
@@ -34,7 +34,7 @@ function block(group: readonly NamedConstant[]): Doc {
   const declarations = group.flatMap((k, i) => {
     const declaration = `${(heads[i] ?? "").padEnd(width)} = ${literal(k.value, k.type, false)};`;
     if (k.doc === undefined) return [declaration];
-    const behind = `${declaration} // ${k.doc}`;
+    const behind = `${declaration} // ${endOfLine(k.doc)}`;
     return behind.length <= WIDTH && !/[\r\n]/.test(k.doc) ? [behind] : [comment(k.doc, 0), declaration];
   });
   const about = group[0]?.group;

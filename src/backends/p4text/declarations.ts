@@ -1,7 +1,7 @@
 import type { Annotated, Annotation } from "../../ir/index.ts";
 import { type DataType, typeName } from "../../ir/index.ts";
 import { annotatedLine, annotationLines, inLine } from "./annotations.ts";
-import { comment, sentence, wrap } from "./comments.ts";
+import { comment, endOfLine, sentence, wrap } from "./comments.ts";
 import { braces, concat, type Doc, hardline, INDENT, lines, list, WIDTH } from "./layout.ts";
 
 /** The declaration with its documentation in front, as it stands inside a control. */
@@ -116,8 +116,8 @@ export function memberTexts(fields: readonly MemberText[]): readonly Doc[] {
   const column = Math.max(0, ...behind.map((f) => f.text.length));
   return fields.flatMap((f) => {
     if (f.doc === undefined) return [f.text];
-    if (isShort(f, column)) return [`${f.text.padEnd(column)} // ${f.doc}`];
-    if (isShort(f, 0)) return [`${f.text} // ${f.doc}`];
+    if (isShort(f, column)) return [`${f.text.padEnd(column)} // ${endOfLine(f.doc)}`];
+    if (isShort(f, 0)) return [`${f.text} // ${endOfLine(f.doc)}`];
     return [...wrap(f.doc, WIDTH - INDENT - 3).map((l) => `// ${l}`), f.text];
   });
 }

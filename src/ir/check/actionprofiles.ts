@@ -2,6 +2,7 @@ import type { Diagnostic } from "../diagnostics.ts";
 import { type ActionProfile, hashAlgorithms } from "../externs.ts";
 import { type Control, NO_ACTION, type Table } from "../program.ts";
 import { wrongInputs } from "./externstatements.ts";
+import { isSize } from "./sizes.ts";
 import type { TypeChecker } from "./types.ts";
 
 type Report = (d: Diagnostic) => void;
@@ -70,8 +71,4 @@ function checkTable(table: Table, control: Control, report: Report): void {
 function hasActionsOf(a: Table, b: Table): boolean {
   const [x, y] = [new Set(a.actions), new Set(b.actions)];
   return x.size === y.size && [...x].every((name) => y.has(name));
-}
-
-function isSize(n: number): boolean {
-  return Number.isInteger(n) && n >= 1;
 }

@@ -3,6 +3,7 @@ import { colourType } from "../externs.ts";
 import { type Control, NO_ACTION, type Table } from "../program.ts";
 import { typeName } from "../types.ts";
 import { statementsOf } from "../walk.ts";
+import { isSize } from "./sizes.ts";
 import type { TypeChecker } from "./types.ts";
 
 type Report = (d: Diagnostic) => void;
@@ -10,8 +11,7 @@ type Report = (d: Diagnostic) => void;
 /** Meters of a control, and those of its tables. */
 export function checkMeters(control: Control, types: TypeChecker, report: Report): void {
   for (const m of control.meters) {
-    if (!Number.isInteger(m.size) || m.size < 1)
-      report({ code: "GP1605", message: `meter ${m.name} has ${m.size} cells`, at: m.at });
+    if (!isSize(m.size)) report({ code: "GP1605", message: `meter ${m.name} has ${m.size} cells`, at: m.at });
   }
   for (const table of control.tables) checkDirectMeter(table, control, types, report);
 }

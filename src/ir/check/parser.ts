@@ -7,6 +7,7 @@ import { includes, misfit } from "./keysets.ts";
 import type { Names } from "./names.ts";
 import { checkPaths } from "./parserpaths.ts";
 import { checkSteps } from "./parsersteps.ts";
+import { isSize } from "./sizes.ts";
 import { hasWidth, type TypeChecker } from "./types.ts";
 
 type Report = (d: Diagnostic) => void;
@@ -23,7 +24,7 @@ export function checkParser(program: Program, names: Names, types: TypeChecker, 
 
 function checkValueSet(set: ValueSet, program: Program, report: Report): void {
   const wrong = (message: string): void => report({ code: "GP1320", message, at: set.at });
-  if (!Number.isInteger(set.size) || set.size < 1) wrong(`value set ${set.name} has size ${set.size}`);
+  if (!isSize(set.size)) wrong(`value set ${set.name} has size ${set.size}`);
   if (set.fields.length === 0) wrong(`value set ${set.name} has no fields`);
   const other = set.fields.find((f) => f.type.kind !== "bit");
   if (other !== undefined) wrong(`field ${other.name} of value set ${set.name} is ${typeName(other.type)}`);

@@ -16,6 +16,7 @@ import { ContentsChecker } from "./contents.ts";
 import { includes, misfit, uncanonical } from "./keysets.ts";
 import { checkDigests, checkMeters } from "./meters.ts";
 import type { Names } from "./names.ts";
+import { isSize } from "./sizes.ts";
 import { hasWidth, type TypeChecker } from "./types.ts";
 
 type Report = (d: Diagnostic) => void;
@@ -35,13 +36,13 @@ export function checkTables(program: Program, names: Names, types: TypeChecker, 
     checkMeters(control, types, report);
     checkDigests(control, report);
     for (const r of control.registers) {
-      if (!Number.isInteger(r.size) || r.size < 1)
+      if (!isSize(r.size))
         report({ code: "GP1604", message: `register ${r.name} has ${r.size} cells`, at: r.at });
       if (r.type.kind === "bool")
         report({ code: "GP1603", message: `register ${r.name} holds bool`, at: r.at });
     }
     for (const c of control.counters) {
-      if (!Number.isInteger(c.size) || c.size < 1)
+      if (!isSize(c.size))
         report({ code: "GP1604", message: `counter ${c.name} has ${c.size} cells`, at: c.at });
     }
   }
@@ -49,7 +50,7 @@ export function checkTables(program: Program, names: Names, types: TypeChecker, 
 
 function checkTable(table: Table, control: Control, names: Names, types: TypeChecker, report: Report): void {
   const at = table.at;
-  if (!Number.isInteger(table.size) || table.size < 1) {
+  if (!isSize(table.size)) {
     report({ code: "GP1401", message: `table ${table.name} has size ${table.size}`, at });
   } else if (table.size < table.constEntries.length) {
     const message = `table ${table.name} has size ${table.size} for ${table.constEntries.length} entries`;
@@ -62,6 +63,9 @@ function checkTable(table: Table, control: Control, names: Names, types: TypeChe
     const others = [...new Set(kinds.filter((k) => k !== "lpm" && k !== "exact"))].join(" and ");
     report({ code: "GP1407", message: `table ${table.name} has ${others} beside lpm`, at, target: "tna" });
   }
+  const twice = table.actions.find((action, i) => table.actions.indexOf(action) !== i);
+  if (twice !== undefined)
+    report({ code: "GP1202", message: `table ${table.name} lists action ${twice} twice`, at });
   for (const action of table.actions) {
     if (!names.actions.has(action)) report({ code: "GP1204", message: `there is no action ${action}`, at });
     else if (action !== NO_ACTION && !control.actions.some((a) => a.name === action)) {
