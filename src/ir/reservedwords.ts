@@ -56,3 +56,19 @@ export function reservedBy(name: string, role: NameRole): ReservedBy | undefined
 export function isIdentifier(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !name.startsWith("__");
 }
+
+/** Files beside those that are called as the program is. */
+export const fileNames: ReadonlyMap<string, string> = new Map(
+  [
+    "constants.p4",
+    "headers.p4",
+    "parser.p4",
+    "checksums.p4",
+    "ingress.p4",
+    "egress.p4",
+    "deparser.p4",
+    "tables.json",
+    "sourcemap.json",
+    "bfrt.json",
+  ].map((file) => [file.replace(/\..*/, ""), file]),
+);

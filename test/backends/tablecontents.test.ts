@@ -20,6 +20,7 @@ import {
   program,
   type SwitchProgram,
 } from "../../src/dsl/index.ts";
+import { fileNames } from "../../src/ir/reservedwords.ts";
 import {
   contentEntities,
   EntityBuilder,
@@ -140,6 +141,18 @@ describe("tables.json", () => {
   ])("%s is refused", (text, message) => {
     expect(() => tableContentsFromFile(text, "tables.json")).toThrow(EntityError);
     expect(() => tableContentsFromFile(text, "tables.json")).toThrow(message);
+  });
+});
+
+describe("files beside those that have the program's name", () => {
+  it("are names that programs cannot have", () => {
+    const files = generate(allInOne.ir, { targets: ["v1model", "tna"] });
+    const beside = [...files.keys()].flatMap((path) => {
+      const [, folder = "", name = ""] = /^(.*\/)?([^/.]+)\.(?:p4|json)$/.exec(path) ?? [];
+      return name === "" || folder.endsWith("controls/") || name === allInOne.ir.name ? [] : [name];
+    });
+    for (const name of beside) expect([...fileNames.keys()]).toContain(name);
+    expect(new Set(beside)).toContain("tables");
   });
 });
 

@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
-import { bit, exactly, intrinsic, type SwitchProgram, wireHeader } from "gradplane";
+import { bit, exactly, intrinsic, program, type SwitchProgram, wireHeader } from "gradplane";
 import { describe, expect, test } from "vitest";
-import { codes, findings, small } from "./findings.ts";
+import { fileNames } from "../../src/ir/reservedwords.ts";
+import { codes, findings, sendAll, small } from "./findings.ts";
 
 const here = fileURLToPath(import.meta.url);
 
@@ -139,5 +140,31 @@ describe("names of control-plane objects", () => {
     for (const [what, build] of Object.entries(named)) {
       expect([what, ...codes(() => build(name))]).toEqual([what, "GP1203"]);
     }
+  });
+});
+
+describe("files of a program", () => {
+  test.each([...fileNames.keys(), "Headers"])(
+    "%s is no name for a program: it is that of a file beside it",
+    (name) => {
+      const found = findings(() => program(name, { ports: 4, features: [sendAll] }));
+      // parser is a word of P4 besides.
+      expect(found.map((d) => d.code)).toContain("GP1201");
+      expect(found.some((d) => d.message.includes("has the name of a file"))).toBe(true);
+    },
+  );
+
+  test("controls whose names differ in capitals alone are refused: not all file systems tell them apart", () => {
+    const two = () =>
+      small((p) => {
+        for (const name of ["sorter", "Sorter"]) {
+          const c = p.control(name, "ingress");
+          c.apply((s) => s.drop());
+          p.ingress("route", (s) => s.invoke(c));
+        }
+      });
+    expect(findings(two).map((d) => `${d.code} ${d.message}`)).toContain(
+      "GP1202 control Sorter differs from sorter in capitals alone",
+    );
   });
 });

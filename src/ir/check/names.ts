@@ -15,7 +15,7 @@ import {
   type Register,
   type Table,
 } from "../program.ts";
-import { isIdentifier, type NameRole, type ReservedBy, reservedBy } from "../reservedwords.ts";
+import { fileNames, isIdentifier, type NameRole, type ReservedBy, reservedBy } from "../reservedwords.ts";
 import type { SourceLocation } from "../source.ts";
 import type { DataType } from "../types.ts";
 
@@ -62,6 +62,18 @@ export class Names {
   }
 }
 
+/** Controls have files of their own, and not all file systems tell capitals from other letters. */
+function checkFiles({ controls }: Program, report: Report): void {
+  const known = new Map<string, string>();
+  for (const { name, at } of controls) {
+    const file = name.toLowerCase();
+    const before = known.get(file);
+    if (before !== undefined && before !== name)
+      report({ code: "GP1202", message: `control ${name} differs from ${before} in capitals alone`, at });
+    known.set(file, name);
+  }
+}
+
 interface Named {
   readonly name: string;
   readonly at?: SourceLocation;
@@ -87,6 +99,11 @@ export function checkNames(program: Program, report: Report): void {
     }
   };
   scope("program", "member", [{ name: program.name }]);
+  if (fileNames.has(program.name.toLowerCase())) {
+    const message = `program ${program.name} has the name of a file that stands beside it, ${fileNames.get(program.name.toLowerCase())}`;
+    report({ code: "GP1201", message });
+  }
+  checkFiles(program, report);
   scope("constant", "declaration", program.constants);
   scope("header", "member", [...program.headers, ...unionsOf(program)]);
   for (const u of unionsOf(program))
