@@ -49,23 +49,20 @@ export class Headers {
     return this.#at(path).type;
   }
 
-  /** By how many bytes the packet becomes longer. A header that comes anew has zeros in its fields, as BMv2 has it; P4 says nothing. */
+  /**
+   * By how many bytes the packet becomes longer as BMv2 counts it: the other member of a union that this one takes the place of still counts.
+   * A header that comes anew has zeros in its fields, as BMv2 has it; P4 says nothing.
+   */
   setValidity(path: string, isValid: boolean): number {
-    const before = this.#bytes();
     const header = this.#at(path);
-    if (isValid && !header.isValid) {
+    if (header.isValid === isValid) return 0;
+    if (isValid) {
       header.fields.clear();
       header.varbit = [0n, 0];
     }
+    const bytes = this.parts(path).reduce((sum, [, width]) => sum + width, 0) / 8;
     this.#mark(path, isValid);
-    return this.#bytes() - before;
-  }
-
-  #bytes(): number {
-    let bits = 0;
-    for (const [path, { isValid }] of this.#headers)
-      if (isValid) for (const [, width] of this.parts(path)) bits += width;
-    return bits / 8;
+    return isValid ? bytes : -bytes;
   }
 
   #mark(path: string, isValid: boolean): void {
