@@ -11,7 +11,7 @@
 import { contentsOf, isAggregation } from "gradplane";
 import { generate, loadableOf } from "gradplane/backends";
 import { type HostContext, scenario } from "gradplane/cli/run";
-import { Controller, type HostNode, type Placement, type Topology } from "gradplane/controller";
+import { Fleet, type HostNode, OwnJob, type Placement, type Topology } from "gradplane/controller";
 import {
   type DlcpAction,
   type DlcpEvent,
@@ -379,28 +379,24 @@ export default scenario({
       ],
     };
     const tcp = ports.slice(0, workers).map((p) => p.tcp);
-    const controller = await Controller.start({
+    const fleet = await Fleet.start({
       topology,
       program: loadableOf(generate(program.ir, { targets: ["v1model"] }), program.name),
       aggregation,
       everywhere: contentsOf(program.ir),
-      onPlacement: (placement) => {
-        const layout = layoutOf(topology, placement, grid);
-        for (const [i, h] of hosts.entries()) {
-          const remote = { address: "127.0.0.1", port: running.ports.get(i) ?? nowhere.port };
-          h.tell({ remote, layout, tcp } satisfies Plugged);
-        }
-      },
     });
+    let job: OwnJob | undefined;
     try {
-      await controller.startJob({
-        ...{
-          job: JOB,
-          workers: start.workers,
-          server: "ps",
-          rows: HOT_ROWS,
-          scale: start.scale,
-          firstRound: 1,
+      await fleet.ready();
+      job = await OwnJob.start(fleet, {
+        name: "all-in-one",
+        server: "ps",
+        spec: { workers: start.workers, ...grid, needsSwitch: false },
+        onLayout: (layout) => {
+          for (const [i, h] of hosts.entries()) {
+            const remote = { address: "127.0.0.1", port: running.ports.get(i) ?? nowhere.port };
+            h.tell({ remote, layout, tcp } satisfies Plugged);
+          }
         },
       });
       context.progress.show(`${rounds} rounds`);
@@ -411,7 +407,8 @@ export default scenario({
       const milliseconds = performance.now() - begun;
       ps.tell("done");
       const told = (await ps.heard()) as Told;
-      const events = await controller.session("s1")?.counter("answer.events");
+      const client = fleet.clientOf("s1");
+      const events = (await client?.readAll([client.entities.counter("answer.events")])) ?? [];
       for (const h of hosts) h.tell("done");
 
       // ---- what a serial run gives
@@ -438,7 +435,11 @@ export default scenario({
       }).length;
       const wrongSums = heard.reduce((sum, h) => sum + h.wrongSums, 0);
       const { transfers, worst, wrong } = told.lossy;
-      const answers = Number((events ?? []).reduce((sum, n) => sum + n, 0n));
+      const answers = events.reduce(
+        (sum, { entity }) =>
+          sum + Number(entity?.case === "counterEntry" ? (entity.value.data?.packetCount ?? 0n) : 0n),
+        0,
+      );
       const isComplete = transfers === workers * rounds;
       const isExact = wrongKeys + wrongSlices + wrongSums + wrong === 0;
       return {
@@ -463,7 +464,8 @@ export default scenario({
         },
       };
     } finally {
-      await controller.close();
+      job?.close();
+      await fleet.close();
     }
   },
 });

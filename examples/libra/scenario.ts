@@ -1,7 +1,14 @@
 import { contentsOf, isAggregation } from "gradplane";
 import { generate, loadableOf } from "gradplane/backends";
 import { type RunningSwitch, scenario } from "gradplane/cli/run";
-import { Controller, type Notice, type Placement, type Topology } from "gradplane/controller";
+import {
+  Fleet,
+  type FleetNotice,
+  type JobWay,
+  OwnJob,
+  type Placement,
+  type Topology,
+} from "gradplane/controller";
 import {
   countKeys,
   coverage,
@@ -20,6 +27,7 @@ import {
 } from "gradplane/host/libra";
 import { Lab } from "gradplane/lab";
 import { type NumericMode, rowCodec } from "gradplane/numeric";
+import type { P4RuntimeClient } from "gradplane/p4runtime";
 import { loadBrown, type Sample } from "./brown.ts";
 import { ExactnessCheck, fingerprint } from "./exactness.ts";
 import { hosts, JOB, layoutOf, modeFor, switchNode } from "./job.ts";
@@ -123,28 +131,31 @@ export default scenario({
       scale: rowCodec(mode).scale,
       firstRound: 1,
     };
-    let placement = start;
+    let way: JobWay = { on: undefined, via: undefined };
     const before = { hosts: topologyHosts, switches: [] };
     const check = new ExactnessCheck(layoutOf(before, start, grid));
-    const notices: Notice[] = [];
+    const entries = new Map<string, number>();
+    let movedAt = 0;
     const finishedAt: number[] = [];
     let killedAt: number | undefined;
-    let controller: Controller | undefined;
+    let fleet: Fleet | undefined;
+    let job: OwnJob | undefined;
     const running = new Map<string, RunningSwitch>();
 
     const kv = store(plan, (round) => {
       finishedAt[round] = performance.now();
-      controller?.roundOpen(JOB, round + 1);
-      progress.show(`round ${round} of ${rounds}, aggregated by ${placement.on ?? "the server"}`);
+      job?.roundOpen(round + 1);
+      progress.show(`round ${round} of ${rounds}, aggregated by ${way.on ?? "the server"}`);
     });
-    const server = new LibraServer(layoutOf(before, start, grid), kv, TIMES);
+    let layout = layoutOf(before, start, grid);
+    const server = new LibraServer(layout, kv, TIMES);
     let resultsOfRound = 0;
     const watched = {
       get wakeAt() {
         return server.wakeAt;
       },
       handle(event: Parameters<LibraServer["handle"]>[0], now: number) {
-        const result = event.type === "frame" ? check.frame(event.frame, placement.slotBase) : undefined;
+        const result = event.type === "frame" ? check.frame(event.frame, layout.slotBase) : undefined;
         if (result?.round === Math.ceil(rounds / 2)) resultsOfRound++;
         // Half of the round's rows are summed, the others are not: now the power goes.
         if (killing && killedAt === undefined && resultsOfRound > rows.length / 2) {
@@ -201,39 +212,49 @@ export default scenario({
         switches: started.map((s, i) => switchNode(i + 1, s.grpc)),
       };
       const startedAt = performance.now();
-      controller = await Controller.start({
+      const note = (notice: FleetNotice): void => {
+        switch (notice.kind) {
+          case "switch":
+            if (notice.state === "lost" && (killedAt === undefined || notice.name !== "s1"))
+              progress.note(`${notice.name} is lost: ${notice.reason}`);
+            return;
+          case "installFailed":
+            progress.note(`job not installed on ${notice.placement.on}: ${notice.reason}`);
+            return;
+          case "failed":
+            progress.note(`${notice.name}: ${notice.reason}`);
+            return;
+          case "written":
+            entries.set(notice.name, notice.updates);
+            progress.show(`${notice.name}: ${notice.updates} entries`);
+            return;
+          default:
+        }
+      };
+      fleet = await Fleet.start({
         topology,
         program: loadable,
         aggregation,
         everywhere: contentsOf(built.ir),
-        onNotice: (notice) => {
-          notices.push(notice);
-
-          if (notice.kind === "switchLost" && (killedAt === undefined || notice.name !== "s1"))
-            progress.note(`${notice.name} is lost: ${notice.reason}`);
-          if (notice.kind === "installFailed")
-            progress.note(`job not installed on ${notice.placement.on}: ${notice.reason}`);
-          if (notice.kind === "lookups") progress.show(`${notice.name}: ${notice.written} lookup entries`);
-        },
-        onPlacement: (p) => {
-          placement = p;
-          const layout = layoutOf(topology, p, grid);
-          const by = p.on ?? started.find((s) => s.name !== "s1")?.name ?? "";
+        onNotice: note,
+      });
+      await fleet.ready();
+      const preparedAt = performance.now();
+      const prepared = Math.max(0, ...entries.values());
+      job = await OwnJob.start(fleet, {
+        name: "libra",
+        server: "ps",
+        spec: { workers: start.workers, ...grid, needsSwitch: false },
+        onLayout: (placed, by) => {
+          [layout, way, movedAt] = [placed, by, performance.now()];
+          const through = by.on ?? by.via ?? started.find((s) => s.name !== "s1")?.name ?? "";
           all.forEach((host, port) => {
-            host.plug({ address: "127.0.0.1", port: running.get(by)?.ports.get(port) ?? nowhere.port });
+            const remote = running.get(through)?.ports.get(port) ?? nowhere.port;
+            host.plug({ address: "127.0.0.1", port: remote });
           });
           serverHost.dispatch({ type: "layout", layout });
           for (const { client } of workerHosts) client.move(layout);
         },
-      });
-      const preparedAt = performance.now();
-      await controller.startJob({
-        job: JOB,
-        workers: start.workers,
-        server: "ps",
-        rows: rows.length,
-        scale: start.scale,
-        firstRound: 1,
       });
       const trainingAt = performance.now();
       await Promise.all(
@@ -250,8 +271,8 @@ export default scenario({
       const [first, ...others] = failures;
       if (first !== undefined)
         progress.note(`${others.length + 1} errors on the way, the first: ${first.message}`);
-      const events = await controller.session(placement.on ?? "")?.counter("answer.events");
-      const moved = notices.findLast((n) => n.kind === "placed")?.at ?? 0;
+      const events = await countersOf(fleet.clientOf(way.on ?? ""), "answer.events");
+      const moved = movedAt;
       const resumed = finishedAt.find((at) => killedAt !== undefined && at > moved) ?? 0;
       const weights = weightsOf(kv, DIMENSIONS);
       const bits = { withSwitch: fingerprint(weights), without: fingerprint(clean.weights) };
@@ -277,7 +298,7 @@ export default scenario({
       const data = {
         options: context.options,
         filesGenerated: files.size,
-        lookupEntries: notices.flatMap((n) => (n.kind === "lookups" ? [n.written] : [])).at(-1) ?? 0,
+        entries: prepared,
         hotKeys: rows.flat().length,
         hotShare: share,
         rows: rows.length,
@@ -294,8 +315,8 @@ export default scenario({
           killToMoved: killedAt === undefined ? null : moved - killedAt,
           killToNextRound: killedAt === undefined ? null : resumed - killedAt,
         },
-        generation: placement.generation,
-        finishedOn: placement.on ?? "server",
+        generation: layout.generation,
+        finishedOn: way.on ?? "server",
         accuracy: accuracy(weights, test),
         resultsCompared: check.compared,
         resultsWrong: check.wrong,
@@ -338,11 +359,24 @@ export default scenario({
           `without a switch (sha256 ${bits.withSwitch} and ${bits.without}).`,
       };
     } finally {
-      await controller?.close();
+      job?.close();
+      await fleet?.close();
       await Promise.all(all.map((host) => host.close()));
     }
   },
 });
+
+/** The cells of a counter; undefined for a switch that is not there any more. */
+async function countersOf(
+  client: P4RuntimeClient | undefined,
+  name: string,
+): Promise<readonly bigint[] | undefined> {
+  if (client === undefined) return undefined;
+  const cells = await client.readAll([client.entities.counter(name)]);
+  return cells.flatMap(({ entity }) =>
+    entity?.case === "counterEntry" ? [entity.value.data?.packetCount ?? 0n] : [],
+  );
+}
 
 function likeness(
   bits: { readonly withSwitch: string; readonly without: string },

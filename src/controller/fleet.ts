@@ -98,6 +98,23 @@ interface Steered {
   drift: number;
 }
 
+/** Switches that cannot be steered. */
+export class SwitchesError extends Error {
+  override readonly name = "SwitchesError";
+
+  constructor(reasons: readonly string[]) {
+    super(reasons.join("\n"));
+  }
+}
+
+function reasonOf({ node, state, failure }: Steered): string {
+  const reason =
+    state.kind === "deposed"
+      ? "another controller with a higher election id is primary"
+      : (failure?.reason ?? "it has not answered in time");
+  return `${node.name} (${node.target}): ${reason}`;
+}
+
 /** Milliseconds between two looks at whether a switch has come. */
 const LOOK = 20;
 /** Switches that are made ready at the same time. */
@@ -245,6 +262,24 @@ export class Fleet {
         );
       await this.#clock.sleep(LOOK, this.#stop.signal);
     }
+  }
+
+  /** Resolves when all switches can be steered. @throws SwitchesError with the reason of each that cannot, after some milliseconds */
+  async ready(timeout = 60_000): Promise<void> {
+    const until = this.#clock.now() + timeout;
+    for (;;) {
+      const missing = [...this.#switches.values()].filter(({ state }) => state.kind !== "ready");
+      if (missing.length === 0) return;
+      const hasEnded = this.#stop.signal.aborted || missing.some(({ state }) => state.kind === "deposed");
+      if (hasEnded || this.#clock.now() >= until) throw new SwitchesError(missing.map(reasonOf));
+      await this.#clock.sleep(LOOK, this.#stop.signal);
+    }
+  }
+
+  /** The client of a switch that is ready. What is written by it, and wanted by nobody, is drift. */
+  clientOf(name: string): P4RuntimeClient | undefined {
+    const steered = this.#switches.get(name);
+    return steered?.state.kind === "ready" ? steered.steady.client : undefined;
   }
 
   /** Keeps traffic off a switch where there is another way, until it is restored. @throws TopologyError, StateError */

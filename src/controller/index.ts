@@ -1,8 +1,7 @@
-export { Controller, type ControllerOptions, type Notice } from "./controller.ts";
 export { type Difference, differenceOf, isApplied } from "./diff.ts";
 export { readDrops } from "./drops.ts";
 export { JobError, type JobRequest } from "./failover.ts";
-export { Fleet, type FleetNotice, type FleetOptions, type SwitchState } from "./fleet.ts";
+export { Fleet, type FleetNotice, type FleetOptions, SwitchesError, type SwitchState } from "./fleet.ts";
 export { FleetJobs, type JobNews, type JobNotice, type JobState } from "./fleetjobs.ts";
 export { type Intent, IntentBook, type Intentions } from "./intent.ts";
 export { membersOf, type Placement } from "./jobs.ts";
@@ -15,7 +14,7 @@ export {
   type WorkingJob,
   workJob,
 } from "./jobservice/jobhost.ts";
-export { type JobRecord, type JobSpec, layoutOf } from "./jobservice/jobrecord.ts";
+export { type JobRecord, type JobSpec, type JobWay, layoutOf } from "./jobservice/jobrecord.ts";
 export { JobRefusal, type RefusalCode } from "./jobservice/refusal.ts";
 export { JobServer, type JobServerOptions } from "./jobservice/server.ts";
 export { Leadership, type LeadershipOptions, type Reign } from "./leadership.ts";
@@ -23,6 +22,7 @@ export { type LinkNews, LinkProbes, type ProbeOut, type ProbesOutcome } from "./
 export { type LinkAction, type LinkEvent, LinkWatch, type LinkWatchOptions } from "./linkwatch.ts";
 export { type Life, Liveness, type LivenessAction, type LivenessEvent } from "./liveness.ts";
 export { metricsOf } from "./metrics.ts";
+export { OwnJob, type OwnJobOptions } from "./ownjob.ts";
 export { NO_OUTAGE, nextHops, type Outage } from "./paths.ts";
 export { describePlan, type Plan, planOf } from "./plan.ts";
 export type { AggregationFeature } from "./program.ts";

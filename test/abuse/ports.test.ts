@@ -5,15 +5,17 @@ import { connect as connectTo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type RunningSwitch, startSwitchProcess } from "../../src/cli/run/switchprocess.ts";
-import { Controller } from "../../src/controller/controller.ts";
+import { Fleet } from "../../src/controller/fleet.ts";
+import { OwnJob } from "../../src/controller/ownjob.ts";
 import { seededRandom } from "../../src/host/random.ts";
 import { p4infoFromBinary } from "../../src/p4runtime/index.ts";
 import { Kind } from "../../src/wire/aggregation.ts";
 import { decodeAggregation } from "../../src/wire/aggregationpacket.ts";
 import { parseFrame } from "../../src/wire/datagram.ts";
-import { aggregation, CPU, frameTo, generated, hosts, message, SCALE, switchNode } from "./network.ts";
+import { aggregation, CPU, frameTo, generated, hosts, LANES, message, SCALE, switchNode } from "./network.ts";
 
 const WORKERS = 2;
+const MODE = { name: "int32", workers: 32, fractionBits: SCALE } as const;
 const SERVER = WORKERS;
 const nodes = hosts(WORKERS).map((h) => ({
   ...h,
@@ -23,13 +25,13 @@ const nodes = hosts(WORKERS).map((h) => ({
 /** A switch process under the controller, with one job on it; the test holds the hosts' ends of its cables. */
 class Site {
   readonly process: RunningSwitch;
-  readonly controller: Controller;
+  readonly fleet: Fleet;
   readonly sockets: readonly Socket[];
   readonly #results: (readonly number[])[] = [];
 
-  private constructor(process: RunningSwitch, controller: Controller, sockets: readonly Socket[]) {
+  private constructor(process: RunningSwitch, fleet: Fleet, sockets: readonly Socket[]) {
     this.process = process;
-    this.controller = controller;
+    this.fleet = fleet;
     this.sockets = sockets;
     sockets[SERVER]?.on("message", (frame) => {
       const datagram = parseFrame(frame);
@@ -51,7 +53,7 @@ class Site {
     const ports = new Map(sockets.map((s, port) => [port, s.address().port]));
     const process = await startSwitchProcess({ name: "s1", deviceId: 1n, cpuPort: CPU, ports });
     onTestFinished(() => process.stop());
-    const controller = await Controller.start({
+    const fleet = await Fleet.start({
       topology: { hosts: nodes, switches: [switchNode(1, process.grpc)] },
       program: {
         p4info: p4infoFromBinary(generated("p4info.bin")),
@@ -59,14 +61,27 @@ class Site {
       },
       aggregation,
       everywhere: [],
-      onPlacement: () => {},
       heartbeat: 1000,
       silence: 30_000,
     });
-    onTestFinished(() => controller.close());
-    const workers = nodes.slice(0, WORKERS).map((n) => n.name);
-    await controller.startJob({ job: 1, workers, server: "ps", rows: 4, scale: SCALE, firstRound: 1 });
-    return new Site(process, controller, sockets);
+    onTestFinished(() => fleet.close());
+    await fleet.ready();
+    const [rows, lanes] = [4, LANES];
+    const job = await OwnJob.start(fleet, {
+      name: "attacked",
+      server: "ps",
+      spec: {
+        workers: nodes.slice(0, WORKERS).map((n) => n.name),
+        lanes,
+        mode: MODE,
+        rows: Array.from({ length: rows }, (_, r) => Array.from({ length: lanes }, (_, l) => r * lanes + l)),
+        needsSwitch: true,
+      },
+      onLayout: () => {},
+    });
+    onTestFinished(() => job.close());
+    await expect.poll(() => fleet.jobStates()[0]?.on, { timeout: 30_000 }).toBe("s1");
+    return new Site(process, fleet, sockets);
   }
 
   /** Sends a datagram from a host's end of its cable. */
@@ -92,8 +107,11 @@ class Site {
 
   /** Cells of a counter, by number. */
   async counted(name: string): Promise<readonly number[]> {
-    const cells = (await this.controller.session("s1")?.counter(name)) ?? expect.fail("the switch is lost");
-    return cells.map(Number);
+    const client = this.fleet.clientOf("s1") ?? expect.fail("the switch is lost");
+    const cells = await client.readAll([client.entities.counter(name)]);
+    return cells.map(({ entity }) =>
+      entity?.case === "counterEntry" ? Number(entity.value.data?.packetCount ?? 0n) : 0,
+    );
   }
 
   /** Resident memory of the switch in bytes; 0 where the system does not tell. */
@@ -141,7 +159,7 @@ describe("a switch process", { timeout: 180_000 }, () => {
     const events = await site.counted("forwarding.events");
     const dropped = events.slice(2).reduce((a, b) => a + b, 0);
     expect(dropped).toBeGreaterThan(10_000);
-    expect(site.controller.session("s1")).toBeDefined();
+    expect(site.fleet.clientOf("s1")).toBeDefined();
   });
 
   test("goes on under garbage on its P4Runtime port, and under connections that say nothing", async () => {

@@ -124,7 +124,9 @@ async function perform(
   } catch (error) {
     if (
       error instanceof Error &&
-      ["P4RuntimeError", "P4RuntimeWriteError", "SwitchSessionError", "LibraError"].includes(error.name)
+      ["P4RuntimeError", "P4RuntimeWriteError", "SwitchesError", "JobRefusal", "LibraError"].includes(
+        error.name,
+      )
     ) {
       throw new EnvironmentError(error.message);
     }
