@@ -109,7 +109,8 @@ function admissions(of: SteeredSwitch): number {
 async function isAlone(s: SteeredSwitch): Promise<void> {
   await expect.poll(() => s.cable.connections, { timeout: 10_000 }).toBe(0);
   await sleep(100);
-  expect(s.cable.connections).toBe(0);
+  // A connection that was just being made may come about once more, and ends at once.
+  await expect.poll(() => s.cable.connections, { timeout: 10_000 }).toBe(0);
 }
 
 describe("a switch that cannot be had is told with the reason, and nothing is left behind", {
