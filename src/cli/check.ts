@@ -3,7 +3,7 @@ import { relative } from "node:path";
 import { checkTna, notesOf } from "../backends/index.ts";
 import { ProgramError } from "../dsl/programerror.ts";
 import { codeFrame } from "../ir/codeframe.ts";
-import { type Diagnostic, ruleOf, severityOf } from "../ir/diagnostics.ts";
+import { type Diagnostic, ruleOf, type Severity, severityOf, type TargetName } from "../ir/diagnostics.ts";
 import { errorSection } from "../ir/errorpage.ts";
 import type { SourceLocation } from "../ir/source.ts";
 import { loadProgram } from "./load.ts";
@@ -48,13 +48,16 @@ function isError(d: Diagnostic): boolean {
 
 function print(found: readonly Diagnostic[], file: string): void {
   for (const d of found) process.stderr.write(`${frame(d)}\n\n`);
-  const errors = found.filter(isError).length;
-  const notes = found.filter((d) => severityOf(d) === "note").length;
-  const warnings = found.length - errors - notes;
+  const only = (target: TargetName) =>
+    found.filter((d) => severityOf(d) === "error" && d.target === target).length;
+  const of = (severity: Severity) => found.filter((d) => severityOf(d) === severity).length;
   const counts = [
-    count(errors, "error"),
-    count(warnings, "warning"),
-    ...(notes > 0 ? [count(notes, "note")] : []),
+    count(found.filter(isError).length, "error"),
+    count(of("warning"), "warning"),
+    ...(["v1model", "tna"] as const).flatMap((t) =>
+      only(t) > 0 ? [`${count(only(t), "error")} for ${t} alone`] : [],
+    ),
+    ...(of("note") > 0 ? [count(of("note"), "note")] : []),
   ];
   process.stdout.write(`${file}: ${counts.join(", ")}\n`);
 }

@@ -60,8 +60,14 @@ describe("gradplane check", () => {
   });
 
   test("what one target alone refuses is shown and named, but stops nobody yet", async () => {
-    const { status, stderr } = await gradplane(["check", "m.ts"], folderWith({ "m.ts": NOT_FOR_TNA }));
-    expect(status).toBe(0);
+    const { status, stdout, stderr } = await gradplane(
+      ["check", "m.ts"],
+      folderWith({ "m.ts": NOT_FOR_TNA }),
+    );
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: "m.ts: 0 errors, 0 warnings, 1 error for tna alone\n",
+    });
     expect(stderr).toContain("GP1407 [tna]");
   });
 
