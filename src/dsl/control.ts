@@ -50,6 +50,23 @@ export type TableOptions<K extends string> = AnnotationOptions & {
   };
 } & (DirectActions<K> | IndirectActions);
 
+const TABLE_OPTIONS: readonly (keyof TableOptions<string>)[] = [
+  "doc",
+  "id",
+  "annotations",
+  "key",
+  "actions",
+  "size",
+  "counter",
+  "meter",
+  "implementation",
+  "defaultAction",
+  "constDefault",
+  "entries",
+  "initialEntries",
+  "contents",
+];
+
 /** Entries have their actions themselves. */
 interface DirectActions<K extends string> {
   readonly implementation?: undefined;
@@ -213,8 +230,14 @@ export class ControlBuilder implements ControlHandle {
       const message = `table ${full}: entries beside initialEntries; a table has one kind of them`;
       throw new ProgramError({ code: "GP1701", message, at: place });
     }
+    onlyKnown(`table ${full}`, o, TABLE_OPTIONS, at({}).at);
     const entries = (o.entries ?? o.initialEntries ?? []).map((entry) => {
       const literals: Readonly<Record<string, KeyLiteral>> = entry.key;
+      const unknown = Object.keys(literals).find((field) => !keys.some(([name]) => name === field));
+      if (unknown !== undefined) {
+        const message = `an entry of table ${full}: there is no match field ${unknown} (it has ${keys.map(([name]) => name).join(", ")})`;
+        throw new ProgramError({ code: "GP1405", message, at: at({}).at });
+      }
       return at({ keys: keys.map(([field]) => keySet(literals[field] ?? { kind: "any" })), ...entry.run });
     });
     this.#tables.push(

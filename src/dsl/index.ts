@@ -1,4 +1,5 @@
 export {
+  type BitType,
   bit,
   bool,
   type ContentEntry,

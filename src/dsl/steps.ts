@@ -115,6 +115,7 @@ export interface HashOptions {
   readonly base?: Literal;
 }
 
+const UPDATE_OPTIONS: readonly string[] = ["index", "next", "output", "into"];
 const HASH_OPTIONS: readonly string[] = ["algorithm", "fields", "buckets", "base"];
 
 /** Where statements stand, and what they need to know of the program. */
@@ -174,7 +175,13 @@ export class ActionSteps {
   }
 
   /** One atomic read-modify-write of a register cell; see `RegisterUpdate` of the ir. */
-  update<T extends Numeric>(register: Register<T>, { index, next, output, into }: Update<T>): void {
+  update<T extends Numeric>(register: Register<T>, update: Update<T>): void {
+    const { index, next, output, into } = update;
+    onlyKnown(`update of ${register.name}`, update, UPDATE_OPTIONS, at({}).at);
+    if (typeof next !== "function") {
+      const message = `update of ${register.name}: next is missing; write what becomes of the cell, next: (old) => old.add(1)`;
+      throw new ProgramError(at({ code: "GP1701", message }));
+    }
     // Without a place: when it is used outside, the use is what is wrong.
     const memory = (which: "old" | "next"): Num<T> =>
       new Num<T>({ kind: "memory", which, type: register.type });

@@ -22,7 +22,8 @@ const words = {
     "VerifyChecksum Ingress Egress ComputeChecksum Deparser V1Switch",
   generated:
     "main hdr meta standard_metadata packet INGRESS_CLONE RESUBMITTED RECIRCULATED RESUBMIT RECIRCULATION_PORT PORT_METADATA_SIZE MIRROR_CLONE ORIGIN_INGRESS ORIGIN_CLONE PARSER_ERROR_OK headers_t metadata_t SwitchParser SwitchVerifyChecksum " +
-    "SwitchIngress SwitchEgress SwitchComputeChecksum SwitchDeparser start accept reject",
+    "SwitchIngress SwitchEgress SwitchComputeChecksum SwitchDeparser start accept reject " +
+    "ig_intr_md ig_prsr_md ig_dprsr_md ig_tm_md eg_intr_md eg_prsr_md eg_dprsr_md eg_oport_md",
 } as const;
 
 export type ReservedBy = keyof typeof words;

@@ -7,9 +7,12 @@ import {
   type MatchField,
   type Num,
   program,
+  type Update,
   type Variable,
+  value,
 } from "gradplane";
 import { describe, expect, test } from "vitest";
+import type { BitType } from "../../src/ir/index.ts";
 import { findings, inControl, sendAll, small } from "../ir/findings.ts";
 
 /** `gradplane check` runs programs without a type checker: what that would refuse is refused with a code and a place all the same. */
@@ -86,6 +89,63 @@ const mistakes: readonly (readonly [string, () => unknown, string, RegExp])[] = 
       }),
     "GP1701",
     /table tested\.t: match field port says not how it is matched; write port: exactly\(\.\.\.\)/,
+  ],
+  [
+    "an option of a table that there is not",
+    () =>
+      inControl((c) => {
+        const no = c.action("no", {}, (a) => a.drop());
+        const options = {
+          key: { port: exactly(intrinsic.ingress_port) },
+          actions: [no],
+          size: 4,
+          default: no.with({}),
+        };
+        const t = c.table("t", options);
+        c.apply((s) => s.apply(t));
+      }),
+    "GP1701",
+    /table tested\.t has no option default; its options are .*defaultAction/,
+  ],
+  [
+    "an entry with a field that the table does not match",
+    () =>
+      inControl((c) => {
+        const no = c.action("no", {}, (a) => a.drop());
+        const key: { readonly port: number } = { port: 1, ...{ prt: 2 } };
+        const t = c.table("t", {
+          key: { port: exactly(intrinsic.ingress_port) },
+          actions: [no],
+          size: 4,
+          entries: [{ key, run: no.with({}) }],
+        });
+        c.apply((s) => s.apply(t));
+      }),
+    "GP1405",
+    /there is no match field prt \(it has port\)/,
+  ],
+  [
+    "an update that says not what becomes of the cell",
+    () =>
+      inControl((c) => {
+        const r = c.register("r", bit(32), 4);
+        const update = { index: value(bit(2), 1) } as unknown as Update<BitType<32>>;
+        c.apply((s) => s.update(r, update));
+      }),
+    "GP1701",
+    /update of tested\.r: next is missing/,
+  ],
+  [
+    "an update with an option that there is not",
+    () =>
+      inControl((c, p) => {
+        const m = p.metadata("m", bit(32));
+        const r = c.register("r", bit(32), 4);
+        const update = { index: value(bit(2), 1), next: (old: Num<BitType<32>>) => old.add(1), out: m };
+        c.apply((s) => s.update(r, update));
+      }),
+    "GP1701",
+    /update of tested\.r has no option out; its options are index, next, output, into/,
   ],
   [
     "a build that returns a promise",
