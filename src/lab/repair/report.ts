@@ -68,8 +68,8 @@ export function repairPage(all: readonly CaseOutcomes[], seeds: number, command:
     ...rows.map(line),
     "",
     "A link is known to be dead at most two and a half probe intervals after it has gone, and repaired one write later. A switch that loses its power is",
-    "known by its links; one whose process ends, by its connection. A job that moves goes on with the round that was open. While there is no controller the",
-    "data plane goes on; what fails meanwhile waits for the next controller.",
+    "known by its links after up to five, twice as long, since it may be slow and not dead; one whose process ends, by its connection. A job that moves goes on",
+    "with the round that was open. While there is no controller the data plane goes on; what fails meanwhile waits for the next controller.",
     "",
   ].join("\n")}`;
 }
