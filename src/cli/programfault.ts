@@ -21,12 +21,20 @@ export function compilerText({ text, location }: Message, folder: string): strin
 export function thrownText(error: unknown): string {
   if (!(error instanceof Error))
     return `it throws ${typeof error === "string" ? JSON.stringify(error) : String(error)}`;
-  const text = `${error.name}: ${error.message}`;
+  const text = `${error.name}: ${error.message}${isOfUndefined(error) ? UNDEFINED : ""}`;
   const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line) && !isOurs(line));
   const [, file, line, column] = /\(?((?:file:)?\/[^()]+):(\d+):(\d+)\)?$/.exec(frames[0] ?? "") ?? [];
   if (file === undefined) return text;
   const path = file.startsWith("file:") ? fileURLToPath(file) : file;
   return placed(text, { file: path, line: Number(line), column: Number(column) });
+}
+
+const UNDEFINED =
+  "; something that is used or handed over there is undefined: is its name spelt right? The TypeScript compiler tells (npx tsc --noEmit)";
+
+/** What V8 throws where a name that does not exist was read. */
+function isOfUndefined(error: Error): boolean {
+  return error instanceof TypeError && /undefined|is not a function/.test(error.message);
 }
 
 function isOurs(line: string): boolean {

@@ -41,6 +41,12 @@ describe("a user's program that cannot be loaded", { timeout: 60_000 }, () => {
       '"gradplane" has no export "hotAgregation" (did you mean "hotAggregation"?)',
       place("p.ts", 2, 3),
     ],
+    [
+      "misspells a member",
+      "const f: any = {};\nf.port.eq(3);\n",
+      "TypeError: Cannot read properties of undefined (reading 'eq'); something that is used or handed over there is undefined: is its name spelt right?",
+      place("p.ts", 2, 8),
+    ],
     ["exports nothing", "export const x = 3;\n", "", 'p.ts has no program: write "export default program('],
     ["exports a number", "export default 3;\n", "", 'p.ts has no program: write "export default program('],
   ])("because it %s: the message has the place, and no stack of ours", async (_, text, message, at) => {

@@ -59,7 +59,7 @@ export interface FitReport {
   /** Stages that the chip has. */
   readonly stagesThere: number;
   readonly verdict: Verdict;
-  /** What there is not enough of, for people. */
+  /** What there is not enough of, for people: a sentence without its end. */
   readonly lacks?: string;
   readonly stages: number;
   readonly perStage: readonly FitStage[];
@@ -101,10 +101,11 @@ function estimated(program: TnaProgram, chip: Chip): FitReport {
     placed.unplaced !== undefined
       ? `${nameOf(placed.unplaced.table)} finds no stage: one has ${placed.unplaced.lacks}`
       : placed.stages > chip.stages
-        ? `${placed.stages} stages, and there are ${chip.stages}`
+        ? `it needs ${placed.stages} stages, and there are ${chip.stages}`
         : over !== undefined
-          ? `${over.used} containers of ${over.bits} bits, and there are ${over.of}`
+          ? `it needs ${over.used} containers of ${over.bits} bits, and there are ${over.of}`
           : undefined;
+  const waits = 1 + chain.filter((l) => l.waits !== undefined && l.waits.kind !== "order").length;
   const isTight =
     placed.stages === chip.stages ||
     registersOfSeveral(fit.tables) > STAGE_LIMITS.meterAlus ||
@@ -123,7 +124,8 @@ function estimated(program: TnaProgram, chip: Chip): FitReport {
       ...(table.at === undefined ? {} : { at: table.at }),
       ...(waits === undefined ? {} : { why: reason(waits) }),
     })),
-    chainStages: 1 + chain.filter((l) => l.waits !== undefined && l.waits.kind !== "order").length,
+    // Some that wait find their place in one stage.
+    chainStages: placed.unplaced === undefined ? Math.min(waits, placed.stages) : waits,
   };
 }
 

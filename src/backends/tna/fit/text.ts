@@ -110,7 +110,7 @@ export function fitText(
   const containers = report.containers.map((c) => `${c.used} of ${c.of} of ${c.bits} bits`).join(", ");
   return [
     `${report.program} on ${report.chip}: ${count} of ${report.stagesThere} stages; ${VERDICTS[report.verdict]}`,
-    ...(report.lacks === undefined ? [] : [`it lacks: ${report.lacks}`]),
+    ...(report.lacks === undefined ? [] : [`beyond the chip: ${report.lacks}`]),
     "",
     ...table,
     `containers: ${containers}`,
