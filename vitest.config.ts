@@ -15,5 +15,8 @@ export default defineConfig({
     testTimeout: 30_000,
     pool: "forks",
     maxWorkers: 2,
+    // The files of a worker share its modules: to load them anew for each would take as long as a third of the tests. No test may leave
+    // something behind in them.
+    isolate: false,
   },
 });
