@@ -46,8 +46,15 @@ function full(e: Expression, sized = true): string {
       if (e.operand.kind === "binary" && turned?.kind === "binary") return full(turned);
       return `(${e.operator} ${full(e.operand)})`;
     }
-    case "cast":
-      return `(${typeName(e.type)} ${full(e.operand)})`;
+    case "cast": {
+      const { type: to, operand } = e;
+      const isByUnsigned =
+        to.kind === "int" && operand.type.kind === "int" && to.width === operand.type.width - 1;
+      const inner = isByUnsigned
+        ? `(bit<${to.width}> (bit<${to.width + 1}> ${full(operand)}))`
+        : full(operand);
+      return `(${typeName(to)} ${inner})`;
+    }
     case "slice":
       return `(${full(e.operand)} [${e.high}:${e.low}])`;
     case "concat":
@@ -100,6 +107,13 @@ describe("the printer of expressions", () => {
     expect(text(constant(-3, int(8)), true)).toBe("-8s3");
     expect(text(constant(-128, int(8)), true)).toBe("(int<8>)-128");
     expect(text(constant(-128, int(8)))).toBe("-128");
+  });
+
+  it("makes a signed value one bit narrower by way of unsigned ones, of which p4c does not warn", () => {
+    const s = field("h", "s", int(8));
+    expect(text(cast(s, int(7)))).toBe("(int<7>)(bit<7>)(bit<8>)hdr.h.s");
+    expect(text(cast(s, int(6)))).toBe("(int<6>)hdr.h.s");
+    expect(text(cast(s, bit(7)))).toBe("(bit<7>)hdr.h.s");
   });
 
   it("keeps big constants exact", () => {

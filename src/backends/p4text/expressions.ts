@@ -1,4 +1,11 @@
-import type { BinaryOperator, Constant, Expression, IntrinsicReference } from "../../ir/index.ts";
+import type {
+  BinaryOperator,
+  Cast,
+  Constant,
+  Expression,
+  IntrinsicReference,
+  IntType,
+} from "../../ir/index.ts";
 import { sameType, typeName } from "../../ir/index.ts";
 import { concat, type Doc, group, line, nest } from "./layout.ts";
 import { literal } from "./literals.ts";
@@ -117,7 +124,11 @@ function print(e: Expression, scope: Scope, sized: boolean): Printed {
     }
     case "cast":
       return {
-        doc: concat(`(${e.typeName ?? typeName(e.type)})`, operand(e.operand, scope, Level.PREFIX)),
+        doc: concat(
+          `(${e.typeName ?? typeName(e.type)})`,
+          losesSign(e) ? `(bit<${e.type.width}>)(bit<${e.type.width + 1}>)` : "",
+          operand(e.operand, scope, Level.PREFIX),
+        ),
         level: Level.PREFIX,
       };
     case "slice":
@@ -145,6 +156,15 @@ function print(e: Expression, scope: Scope, sized: boolean): Printed {
         level: Level.MUX,
       };
   }
+}
+
+/**
+ * Signed, and one bit narrower than before: p4c's own code for it has a constant that it then warns of ("8s128: signed value does not fit in 8
+ * bits"). By way of unsigned values it says nothing.
+ */
+function losesSign(e: Cast): e is Cast & { readonly type: IntType } {
+  const { type: from } = e.operand;
+  return e.type.kind === "int" && from.kind === "int" && e.type.width === from.width - 1;
 }
 
 /** The declared constant that stands for a node of its type. */
