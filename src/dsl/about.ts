@@ -1,4 +1,5 @@
-import type { Annotated, Annotation, SourceLocation } from "../ir/index.ts";
+import type { Annotated, Annotation } from "../ir/index.ts";
+import { callSite } from "./callsite.ts";
 import { onlyKnown } from "./options.ts";
 import { ProgramError } from "./programerror.ts";
 
@@ -27,55 +28,42 @@ export interface TargetAnnotations {
 }
 
 /** @throws ProgramError GP1701 for options that there are not. */
-export function aboutOf(
-  what: string,
-  about: About | undefined,
-  at: SourceLocation | undefined,
-): Annotated & { readonly doc?: string } {
+export function aboutOf(what: string, about: About | undefined): Annotated & { readonly doc?: string } {
   if (about === undefined || typeof about === "string") return about === undefined ? {} : { doc: about };
-  onlyKnown(what, about, ["doc", "id", "annotations"], at);
-  return { ...(about.doc === undefined ? {} : { doc: about.doc }), ...annotated(what, about, at) };
+  onlyKnown(what, about, ["doc", "id", "annotations"]);
+  return { ...(about.doc === undefined ? {} : { doc: about.doc }), ...annotated(what, about) };
 }
 
 /** The same of what has no id of its own. */
 export function partAbout(
   what: string,
   about: PartAbout | undefined,
-  at: SourceLocation | undefined,
 ): { readonly doc?: string; readonly annotations?: readonly Annotation[] } {
   if (about === undefined || typeof about === "string") return about === undefined ? {} : { doc: about };
-  onlyKnown(what, about, ["doc", "annotations"], at);
+  onlyKnown(what, about, ["doc", "annotations"]);
   const { doc, annotations } = about;
   return {
     ...(doc === undefined ? {} : { doc }),
-    ...(annotations === undefined ? {} : { annotations: listed(what, annotations, at) }),
+    ...(annotations === undefined ? {} : { annotations: listed(what, annotations) }),
   };
 }
 
 /** The id and the annotations among an object's options. */
-export function annotated(
-  what: string,
-  { id, annotations }: AnnotationOptions,
-  at: SourceLocation | undefined,
-): Annotated {
+export function annotated(what: string, { id, annotations }: AnnotationOptions): Annotated {
   return {
     ...(id === undefined ? {} : { id }),
-    ...(annotations === undefined ? {} : { annotations: listed(what, annotations, at) }),
+    ...(annotations === undefined ? {} : { annotations: listed(what, annotations) }),
   };
 }
 
 /** Annotations of an object that has no id. */
-export function listed(
-  what: string,
-  given: TargetAnnotations,
-  at: SourceLocation | undefined,
-): readonly Annotation[] {
+export function listed(what: string, given: TargetAnnotations): readonly Annotation[] {
   const targets = ["v1model", "tna"] as const;
-  onlyKnown(`annotations of ${what}`, given, ["all", ...targets], at);
+  onlyKnown(`annotations of ${what}`, given, ["all", ...targets]);
   for (const [target, texts] of Object.entries({ ...given })) {
     if (Array.isArray(texts) && texts.every((text: unknown) => typeof text === "string")) continue;
     const message = `annotations of ${what}: ${target} is not a list of texts, such as ["@stage(3)"]`;
-    throw new ProgramError({ code: "GP1701", message, at });
+    throw new ProgramError({ code: "GP1701", message, at: callSite() });
   }
   return [
     ...(given.all ?? []).map((text) => ({ text })),

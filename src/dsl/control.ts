@@ -129,18 +129,13 @@ export type ActionAbout<P extends Parameters = Parameters> =
   | (AboutOptions & { readonly parameters?: { readonly [K in keyof P]?: PartAbout } });
 
 /** @throws ProgramError GP1404 for something said of a parameter that the action has not. */
-function onlyParameters(
-  action: string,
-  given: object | undefined,
-  parameters: Parameters,
-  place: ir.SourceLocation | undefined,
-): void {
+function onlyParameters(action: string, given: object | undefined, parameters: Parameters): void {
   for (const name of Object.keys(given ?? {}))
     if (!(name in parameters))
       throw new ProgramError({
         code: "GP1404",
         message: `${action}: there is no parameter ${name} (it has ${Object.keys(parameters).join(", ") || "none"})`,
-        at: place,
+        at: at({}).at,
       });
 }
 
@@ -176,8 +171,7 @@ export class ControlBuilder implements ControlHandle {
     this.#gress = gress;
     this.#doc = doc;
     this.#place = at({});
-    this.#annotations =
-      annotations === undefined ? undefined : listed(`control ${name}`, annotations, this.#place.at);
+    this.#annotations = annotations === undefined ? undefined : listed(`control ${name}`, annotations);
     this.#context = { nameOf, reasons, gress, owner: name, reason: "dropped" };
     this.#steps = new Steps(this.#context);
   }
@@ -190,8 +184,7 @@ export class ControlBuilder implements ControlHandle {
   ): Action<P> {
     const full = `${this.name}.${name}`;
     const { parameters: parts, ...own } = typeof about === "object" ? about : { parameters: undefined };
-    const place = at({}).at;
-    onlyParameters(full, parts, parameters, place);
+    onlyParameters(full, parts, parameters);
     const references = Object.fromEntries(
       Object.entries(parameters).map(([parameter, type]) => [
         parameter,
@@ -206,10 +199,10 @@ export class ControlBuilder implements ControlHandle {
         parameters: Object.entries(parameters).map(([parameter, type]) => ({
           name: parameter,
           type,
-          ...partAbout(`parameter ${parameter} of ${full}`, parts?.[parameter], place),
+          ...partAbout(`parameter ${parameter} of ${full}`, parts?.[parameter]),
         })),
         body: steps.finish().filter(isStraight),
-        ...aboutOf(`action ${full}`, typeof about === "object" ? own : about, place),
+        ...aboutOf(`action ${full}`, typeof about === "object" ? own : about),
       }),
     );
     return { kind: "action", name: full, parameters, with: (data) => bindAction(full, parameters, data) };
@@ -230,7 +223,7 @@ export class ControlBuilder implements ControlHandle {
       const message = `table ${full}: entries beside initialEntries; a table has one kind of them`;
       throw new ProgramError({ code: "GP1701", message, at: place });
     }
-    onlyKnown(`table ${full}`, o, TABLE_OPTIONS, at({}).at);
+    onlyKnown(`table ${full}`, o, TABLE_OPTIONS);
     const entries = (o.entries ?? o.initialEntries ?? []).map((entry) => {
       const literals: Readonly<Record<string, KeyLiteral>> = entry.key;
       const unknown = Object.keys(literals).find((field) => !keys.some(([name]) => name === field));
@@ -244,12 +237,12 @@ export class ControlBuilder implements ControlHandle {
       at({
         name: full,
         ...(o.doc === undefined ? {} : { doc: o.doc }),
-        ...annotated(`table ${full}`, o, at({}).at),
+        ...annotated(`table ${full}`, o),
         key: keys.map(([field, { about, ...match }]) =>
           Object.freeze({
             name: field,
             ...match,
-            ...partAbout(`match field ${field} of ${full}`, about, at({}).at),
+            ...partAbout(`match field ${field} of ${full}`, about),
           }),
         ),
         actions: o.actions.map((a) => a.name),
@@ -284,18 +277,13 @@ export class ControlBuilder implements ControlHandle {
 
   register<T extends Numeric>(name: string, type: T, size: number, about?: About): Register<T> {
     const full = `${this.name}.${name}`;
-    this.#registers.push(at({ name: full, type, size, ...aboutOf(`register ${full}`, about, at({}).at) }));
+    this.#registers.push(at({ name: full, type, size, ...aboutOf(`register ${full}`, about) }));
     return { kind: "register", name: full, type, size };
   }
 
   /** Counts packets, one cell per name. */
   counter<const C extends string>(name: string, cells: readonly C[], about?: About): Counter<C> {
-    return this.#counter(
-      name,
-      cells,
-      cells.length,
-      aboutOf(`counter ${this.name}.${name}`, about, at({}).at),
-    );
+    return this.#counter(name, cells, cells.length, aboutOf(`counter ${this.name}.${name}`, about));
   }
 
   /**
@@ -311,7 +299,7 @@ export class ControlBuilder implements ControlHandle {
     const cellBits = Math.ceil(Math.log2(cells.length));
     const given = {
       per: { name: per.name, cells: 2 ** cellBits },
-      ...aboutOf(`counter ${this.name}.${name}`, about, at({}).at),
+      ...aboutOf(`counter ${this.name}.${name}`, about),
     };
     return { ...this.#counter(name, cells, 2 ** (per.bits + cellBits), given), cellBits };
   }
@@ -360,7 +348,7 @@ export class ControlBuilder implements ControlHandle {
       size: o.size,
       ...(selector === undefined ? {} : { selector }),
       ...(o.doc === undefined ? {} : { doc: o.doc }),
-      ...annotated(`action profile ${full}`, o, at({}).at),
+      ...annotated(`action profile ${full}`, o),
     });
     onlyKnown(`action profile ${full}`, o, known, profile.at);
     this.#actionProfiles.push(profile);
@@ -371,7 +359,7 @@ export class ControlBuilder implements ControlHandle {
   meter(name: string, o: AboutOptions & { readonly size: number; readonly unit: ir.MeterUnit }): Meter {
     const full = `${this.name}.${name}`;
     const { size, unit, ...about } = o;
-    this.#meters.push(at({ name: full, size, unit, ...aboutOf(`meter ${full}`, about, at({}).at) }));
+    this.#meters.push(at({ name: full, size, unit, ...aboutOf(`meter ${full}`, about) }));
     return { kind: "meter", name: full };
   }
 
@@ -379,7 +367,7 @@ export class ControlBuilder implements ControlHandle {
   digest<const F extends DigestFields>(name: string, fields: F, about?: PartAbout): Digest<F> {
     const full = `${this.name}.${name}`;
     const list = Object.entries(fields).map(([field, type]) => ({ name: field, type }));
-    this.#digests.push(at({ name: full, fields: list, ...partAbout(`digest ${full}`, about, at({}).at) }));
+    this.#digests.push(at({ name: full, fields: list, ...partAbout(`digest ${full}`, about) }));
     return { kind: "digest", name: full, fields };
   }
 

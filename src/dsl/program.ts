@@ -348,7 +348,7 @@ export class ProgramBuilder {
    * header, or of what the options say.
    */
   checksum<F extends string>(header: Header<F>, target: F, options: ChecksumOptions = {}): void {
-    onlyKnown("checksum", options, CHECKSUM_OPTIONS, callSite());
+    onlyKnown("checksum", options, CHECKSUM_OPTIONS);
     const name = this.headerName(header);
     const others = (Object.entries(header) as [F, Variable<BitType>][])
       .filter(([f]) => f !== target)

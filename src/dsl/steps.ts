@@ -177,7 +177,7 @@ export class ActionSteps {
   /** One atomic read-modify-write of a register cell; see `RegisterUpdate` of the ir. */
   update<T extends Numeric>(register: Register<T>, update: Update<T>): void {
     const { index, next, output, into } = update;
-    onlyKnown(`update of ${register.name}`, update, UPDATE_OPTIONS, at({}).at);
+    onlyKnown(`update of ${register.name}`, update, UPDATE_OPTIONS);
     if (typeof next !== "function") {
       const message = `update of ${register.name}: next is missing; write what becomes of the cell, next: (old) => old.add(1)`;
       throw new ProgramError(at({ code: "GP1701", message }));
